@@ -155,9 +155,9 @@ docs-site: build ## write the documentation as a static site into bin/docs
 	bin/freshet docs --out bin/docs
 
 .PHONY: results
-results: build ## make docs/explanation/results.md from the recordings in the folder FRESHET_TRACES
+results: build ## make docs/explanation/results.* from the recordings in the folder FRESHET_TRACES
 	@test -n "$$FRESHET_TRACES" || { echo "set FRESHET_TRACES to a folder of recordings"; exit 2; }
-	$(LAB) results --traces "$$FRESHET_TRACES" --out docs/explanation/results.md --plot docs/explanation/results.svg --cache bin/limits.json
+	$(LAB) results --traces "$$FRESHET_TRACES" --out docs/explanation/results.md --plot docs/explanation/results.svg --csv docs/explanation/results.csv --cache bin/limits.json
 
 .PHONY: papers
 papers: build ## repeat the papers' experiments at full size with SEEDS (default 5) seeds, into bin/papers

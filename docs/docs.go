@@ -14,5 +14,5 @@ var Papers string
 //go:embed explanation/results.md
 var Results string
 
-//go:embed README.md architecture.md tutorial how-to reference explanation site.css site.js site.html
+//go:embed README.md architecture.md tutorial how-to reference explanation/*.md explanation/*.svg explanation/papers* site.css site.js site.html
 var pages embed.FS

@@ -31,6 +31,7 @@ type resultsRun struct {
 	policies   labflag.Policies
 	evidence   evidences
 	page       string
+	data       string
 	plot       string
 	cache      string
 	json       bool
@@ -41,16 +42,16 @@ func resultsVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "results --traces DIR",
 		Short: "Compare all policies on all traces of a directory",
-		Long: `Replay every trace of a directory with every policy, and write a Markdown page with
-tables: what each policy captured, how much of the limit that is, and where the
-first policy won and lost. There are four parts: a reference budget for each trace;
-the budgets at which the limit captures 30%, 60% and 90% of changes; those budgets
-again where changes stay and late captures are worth less (append and exp:0.9); and
-parts of known recordings that were not used to develop any policy.
+		Long: `Replay every trace of a directory with every policy, and write a Markdown page: what
+share of the limit each policy captured, and how often the first one won and lost. There
+are four parts: a reference budget for each trace; the budgets at which the limit captures
+30%, 60% and 90% of changes; those budgets again where changes stay and late captures are
+worth less (append and exp:0.9); and parts of known recordings that were not used to
+develop any policy. --csv writes every setting.
 
 Recordings known by name have their own instant, budget and period. Other traces are
 used whole, with instants that suit their length, and with as many polls as there
-are changes. The page lists known recordings that are missing.
+are changes.
 
 This takes several minutes. --quick makes only the first part and runs each policy
 once. --cache keeps computed limits for the next run.
@@ -64,7 +65,7 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 --literature makes only the table of what the literature on crawling proposes, in the
 reference and the held-out settings. Without it the table is part of the page, unless
 --quick or --policies is given.`,
-		Example: "  freshet-lab results --traces recordings --out docs/explanation/results.md --plot docs/explanation/results.svg\n" +
+		Example: "  freshet-lab results --traces recordings --out results.md --plot results.svg --csv results.csv\n" +
 			"  freshet-lab results --traces mine --policies auto,uniform --quick\n" +
 			"  freshet-lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
 		Args: cli.Takes(0, 0),
@@ -102,6 +103,7 @@ reference and the held-out settings. Without it the table is part of the page, u
 	flags.IntVar(&l.comparison.Jobs, "jobs", 0, "replays at the same time (default: one for each processor)")
 	flags.Var((*cli.Length)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")
 	flags.StringVar(&l.plot, "plot", "", "draw the mean scores to this SVG file")
+	flags.StringVar(&l.data, "csv", "", "write every setting to this CSV file")
 	flags.StringVar(&l.cache, "cache", "", "file that keeps computed limits for the next run")
 	cli.JSONFlag(cmd, &l.json)
 	return cmd
@@ -130,6 +132,15 @@ func (l *resultsRun) run(ctx context.Context) (err error) {
 	if l.plot != "" {
 		if err := os.WriteFile(l.plot, []byte(results.Draw().SVG()), 0o644); err != nil {
 			return fmt.Errorf("write a picture: %w", err)
+		}
+	}
+	if l.data != "" {
+		var data bytes.Buffer
+		if err := results.WriteCSV(&data); err != nil {
+			return err
+		}
+		if err := os.WriteFile(l.data, data.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("write every setting: %w", err)
 		}
 	}
 	if l.page != "" {
@@ -184,9 +195,9 @@ func watched[T any](l *resultsRun, run func() (T, error)) (T, error) {
 }
 
 // write writes the page into its file.
-func (l *resultsRun) write(results *results.Results) error {
+func (l *resultsRun) write(r *results.Results) error {
 	var page bytes.Buffer
-	if err := l.render(&page, results); err != nil {
+	if err := l.render(&page, r); err != nil {
 		return err
 	}
 	if err := os.WriteFile(l.page, page.Bytes(), 0o644); err != nil {
@@ -197,9 +208,9 @@ func (l *resultsRun) write(results *results.Results) error {
 }
 
 // render writes the page, which says what made it, but not in which folders.
-func (l *resultsRun) render(w io.Writer, results *results.Results) error {
+func (l *resultsRun) render(w io.Writer, r *results.Results) error {
 	if len(l.evidence) > 0 {
-		return results.WriteEvidence(w)
+		return r.WriteEvidence(w)
 	}
 	command := "freshet-lab results --traces DIR"
 	if l.comparison.Quick {
@@ -214,13 +225,19 @@ func (l *resultsRun) render(w io.Writer, results *results.Results) error {
 	if l.comparison.Instant > 0 {
 		command += " --instant " + units.FormatDuration(l.comparison.Instant)
 	}
-	picture := l.plot
-	if l.page != "" && l.plot != "" {
-		if beside, err := filepath.Rel(filepath.Dir(l.page), l.plot); err == nil {
-			picture = filepath.ToSlash(beside)
-		}
+	return r.WritePage(w, results.Origin{Command: command, Day: time.Now().UTC().Format(time.DateOnly), Picture: l.beside(l.plot), Data: l.beside(l.data)})
+}
+
+// beside returns the path of a file as the page names it.
+func (l *resultsRun) beside(file string) string {
+	if l.page == "" || file == "" {
+		return file
 	}
-	return results.WritePage(w, command, picture)
+	path, err := filepath.Rel(filepath.Dir(l.page), file)
+	if err != nil {
+		return file
+	}
+	return filepath.ToSlash(path)
 }
 
 // policies returns a flag that lists policies, and baselines as well.

@@ -159,7 +159,7 @@ func writeSourceKeys(t *testing.T, b *strings.Builder) {
 	}
 }
 
-// writeCommands writes the commands with their flags. What many commands have stands once.
+// writeCommands writes the commands with their flags. What several commands have stands once.
 func writeCommands(_ *testing.T, b *strings.Builder) {
 	root := (&program{env: func(string) string { return "" }, out: new(bytes.Buffer), err: new(bytes.Buffer)}).root()
 	elsewhere := map[string]bool{"help": true}
@@ -169,48 +169,56 @@ func writeCommands(_ *testing.T, b *strings.Builder) {
 	for _, f := range freshet.SourceFields() {
 		elsewhere[f.Flag] = true
 	}
-	verbs, flags, uses := []*cobra.Command{}, map[string]*pflag.Flag{}, map[string]int{}
-	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[flagRow(f)], uses[flagRow(f)] = f, 100 })
+	verbs, uses := []*cobra.Command{}, map[string]int{}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { uses[flagLine(f)] = 2 })
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, c := range listed(cmd) {
 			if _, group := c.Annotations[isGroup]; !group {
 				verbs = append(verbs, c)
-				c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { flags[flagRow(f)], uses[flagRow(f)] = f, uses[flagRow(f)]+1 })
+				visitOwn(c, elsewhere, func(f *pflag.Flag) { uses[flagLine(f)]++ })
 			}
 			walk(c)
 		}
 	}
 	walk(root)
-	head(b, "flag of many commands", "meaning")
-	for _, text := range slices.Sorted(maps.Keys(flags)) {
-		if f := flags[text]; uses[text] >= 4 && !elsewhere[f.Name] && !f.Hidden {
-			b.WriteString(text)
-			elsewhere[text] = true
+	b.WriteString("### Flags of several commands\n\n")
+	for _, line := range slices.Sorted(maps.Keys(uses)) {
+		if uses[line] > 1 {
+			b.WriteString(line)
 		}
 	}
 	for _, c := range verbs {
-		fmt.Fprintf(b, "\n### %s\n\n%s: %s\n", c.CommandPath(), code(c.UseLine()), c.Short)
-		begun := false
-		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || elsewhere[f.Name] || elsewhere[flagRow(f)] {
-				return
+		usage := strings.TrimSuffix(c.UseLine(), " [flags]")
+		fmt.Fprintf(b, "\n### %s\n\n%s: %s\n\n", strings.TrimPrefix(c.CommandPath(), "freshet "), code(usage), c.Short)
+		var shared []string
+		visitOwn(c, elsewhere, func(f *pflag.Flag) {
+			if uses[flagLine(f)] > 1 {
+				shared = append(shared, code("--"+f.Name))
+			} else {
+				b.WriteString(flagLine(f))
 			}
-			if !begun {
-				b.WriteString("\n")
-				head(b, "flag", "meaning")
-			}
-			begun = true
-			b.WriteString(flagRow(f))
 		})
+		if len(shared) > 0 {
+			b.WriteString("- " + strings.Join(shared, ", ") + "\n")
+		}
 	}
 }
 
-func flagRow(f *pflag.Flag) string {
-	var b strings.Builder
+// visitOwn visits the flags of a command that are described nowhere else.
+func visitOwn(c *cobra.Command, elsewhere map[string]bool, visit func(*pflag.Flag)) {
+	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && !elsewhere[f.Name] {
+			visit(f)
+		}
+	})
+}
+
+// flagLine describes a flag in a list.
+func flagLine(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
-	row(&b, code(strings.TrimSpace("--"+f.Name+" "+kind)), usage)
-	return b.String()
+	kind = strings.NewReplacer("stringArray", "string", "strings", "string").Replace(kind)
+	return fmt.Sprintf("- %s: %s\n", code(strings.TrimSpace("--"+f.Name+" "+kind)), usage)
 }
 
 func writeEndpoints(t *testing.T, b *strings.Builder) {

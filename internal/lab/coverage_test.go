@@ -391,10 +391,11 @@ func TestRangesLeaveRoomForBursts(t *testing.T) {
 	}
 }
 
-// coverageTable is where the table is in docs/explanation/numbers.md.
+// coverageTable is the table of how often ranges hold the truth.
 const coverageTable = "testdata/coverage.md"
 
-// The table of docs/explanation/numbers.md is made by this test, with the flag -coverage. It takes long.
+// The table, of which docs/explanation/numbers.md has the rows of the webs, is made by this test, with the flag -coverage.
+// It takes long.
 func TestCoverageTable(t *testing.T) {
 	if *coverageFile == "" {
 		t.Skip("it writes no table without -coverage FILE")
@@ -452,7 +453,7 @@ func coverageOrder(name string) string {
 	return fmt.Sprintf("%d %s %d", place, group, slices.Index(coverageWords, strings.TrimSpace(after)))
 }
 
-// The table of docs/explanation/numbers.md is the one that was measured, and no group of ranges holds much
+// docs/explanation/numbers.md has what was measured of each web, and no group of ranges holds much
 // less often than nine times in ten. Rates of slow webs after a day are the worst, with 77%.
 func TestCoverageInDocs(t *testing.T) {
 	table, err := os.ReadFile(coverageTable)
@@ -463,10 +464,11 @@ func TestCoverageInDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(page), string(table)) {
-		t.Errorf("docs/explanation/numbers.md does not have the table of %s", coverageTable)
-	}
 	for line := range strings.Lines(string(table)) {
+		web := slices.ContainsFunc(webKinds, func(k webKind) bool { return strings.HasPrefix(line, "| "+k.name+" |") })
+		if web && strings.Contains(line, "%") && !strings.Contains(string(page), line) {
+			t.Errorf("docs/explanation/numbers.md does not have %s", line)
+		}
 		for i, cell := range strings.Split(line, "|") {
 			var share float64
 			if _, err := fmt.Sscanf(strings.TrimSpace(cell), "%f%%", &share); err == nil && share < 77 {

@@ -78,7 +78,7 @@ func (p *page) literature() {
 		return
 	}
 	p.say("## The literature on crawling")
-	p.say("The same settings, budgets and bits for what the literature proposes: `azar` (Azar et al., PNAS 2018), `lambdacrawl` (Kolobov et al., NeurIPS 2019), `explore-commit` (Upadhyay et al., AAAI 2020), `avrachenkov` (Avrachenkov et al., 2020) and `ncis` (Busa-Fekete et al., 2025). They aim at freshness, the share of the time that copies are up to date; with `aim=captures` the same rule has the rate of each source as its weight, which aims at captures. *Index* means that indexes are also read so often that it takes a tenth of the budget: these readings are the signals of `ncis`. Captured is the mean share of the limit, fresh the mean share of the time. Captures are held against those of `auto`, freshness against that of `auto:aim=freshness`, with the same evidence: settings with more, as much (within %s) and less.", lab.FormatPercent(tie, 1))
+	p.say("What the literature proposes, in the same settings: `azar` (Azar et al., PNAS 2018), `lambdacrawl` (Kolobov et al., NeurIPS 2019), `explore-commit` (Upadhyay et al., AAAI 2020), `avrachenkov` (Avrachenkov et al., 2020) and `ncis` (Busa-Fekete et al., 2025). They aim at freshness; with `aim=captures` the same rule weighs each source by its rate, which aims at captures. *Index* means that indexes are also read so often that it takes a tenth of the budget: these readings are the signals of `ncis`. Captured is the mean share of the limit, fresh the mean share of the time. Captures are held against those of `auto`, freshness against that of `auto:aim=freshness`, with the same evidence: settings with more, as much (within %s) and less.", lab.FormatPercent(tie, 1))
 	head := []string{"policy"}
 	parts := [][]Result{p.Literature}
 	if len(p.LiteratureHeldOut) > 0 {
@@ -89,56 +89,42 @@ func (p *page) literature() {
 		head = append(head, "captured"+of, "against auto"+of, "fresh"+of, "against auto:aim=freshness"+of)
 	}
 	var rows [][]string
-	var ahead []string
 	for _, f := range p.Literature[0].Feats {
 		row := []string{f.Name}
 		for _, list := range parts {
-			captures, ahead1 := against(list, f.Name, policy.Default, "captured", func(f Feat) float64 { return f.OfLimit })
-			freshness, ahead2 := against(list, f.Name, policy.Default+":aim=freshness", "fresh", func(f Feat) float64 { return f.Fresh })
-			fresh := 0.0
-			for _, r := range list {
-				got, _ := r.of(f.Name)
-				fresh += got.Fresh / float64(len(list))
-			}
-			row = append(row, fmt.Sprintf("%.3f", MeanOfLimit(list, f.Name)), captures, fmt.Sprintf("%.3f", fresh), freshness)
-			if !strings.HasPrefix(f.Name, policy.Default) {
-				ahead = append(append(ahead, ahead1...), ahead2...)
-			}
+			captures := against(list, f.Name, policy.Default, func(f Feat) float64 { return f.OfLimit })
+			freshness := against(list, f.Name, policy.Default+":aim=freshness", func(f Feat) float64 { return f.Fresh })
+			row = append(row, fmt.Sprintf("%.3f", MeanOfLimit(list, f.Name)), captures, fmt.Sprintf("%.3f", meanFresh(list, f.Name)), freshness)
 		}
 		rows = append(rows, row)
 	}
 	p.table(1, head, rows)
-	if len(ahead) > 0 {
-		p.say("Ahead of `auto` with the same aim:")
-		p.say("- %s", strings.Join(ahead, "\n- "))
-	}
 }
 
 // against counts in how many settings a contender has more, as much and less than another
-// with the same evidence, and lists those in which it has more.
-func against(list []Result, name, other, what string, measure func(Feat) float64) (counts string, ahead []string) {
+// with the same evidence.
+func against(list []Result, name, other string, measure func(Feat) float64) string {
 	if strings.HasSuffix(name, ", index") {
 		other += ", index"
 	}
 	if name == other {
-		return "", nil
+		return ""
 	}
 	more, same, less := 0, 0, 0
 	for _, r := range list {
 		ours, _ := r.of(name)
 		theirs, ok := r.of(other)
 		if !ok {
-			return "", nil
+			return ""
 		}
 		switch d := measure(ours) - measure(theirs); {
 		case math.Abs(d) <= tie:
 			same++
 		case d > 0:
 			more++
-			ahead = append(ahead, fmt.Sprintf("%s, %s: `%s` %s %.3f, `%s` %.3f", r.Trace, r.circumstances(), name, what, measure(ours), other, measure(theirs)))
 		default:
 			less++
 		}
 	}
-	return fmt.Sprintf("%d / %d / %d", more, same, less), ahead
+	return fmt.Sprintf("%d / %d / %d", more, same, less)
 }

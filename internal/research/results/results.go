@@ -143,6 +143,15 @@ func MeanOfLimit(list []Result, contender string) float64 {
 	return lab.Ratio(sum, n, 0)
 }
 
+// meanFresh returns the mean over settings of how fresh the copies of a contender were.
+func meanFresh(list []Result, contender string) (mean float64) {
+	for _, r := range list {
+		f, _ := r.of(contender)
+		mean += f.Fresh / float64(len(list))
+	}
+	return mean
+}
+
 // of returns what a contender did.
 func (r *Result) of(contender string) (Feat, bool) {
 	i := slices.IndexFunc(r.Feats, func(f Feat) bool { return f.Name == contender })

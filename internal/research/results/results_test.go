@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,22 +71,29 @@ func TestPageOfResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var page bytes.Buffer
-	if err := r.WritePage(&page, "freshet-lab results --traces DIR", "results.svg"); err != nil {
-		t.Fatal(err)
-	}
-	golden := filepath.Join("testdata", "results.md")
-	if *update {
-		if err := os.WriteFile(golden, page.Bytes(), 0o600); err != nil {
+	for name, write := range map[string]func(io.Writer) error{
+		"results.csv": r.WriteCSV,
+		"results.md": func(w io.Writer) error {
+			return r.WritePage(w, results.Origin{Command: "freshet-lab results --traces DIR", Day: "2026-11-19", Picture: "results.svg", Data: "results.csv"})
+		},
+	} {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), page.String()); diff != "" {
-		t.Errorf("the page has changed; go test ./lab -update writes it anew (-want +got):\n%s", diff)
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s has changed; go test ./internal/research/results -update writes it anew (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package house_test
 
 import (
+	"encoding/csv"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -21,30 +22,23 @@ type paperRow struct {
 	item, code, reach string
 }
 
-// papersTable returns the rows of docs/explanation/papers.md that say where things are.
+// table is what is in the papers, and where.
+const table = "docs/explanation/papers.csv"
+
+// papersTable returns the rows that say where things are.
 func papersTable(t *testing.T) (rows []paperRow) {
 	t.Helper()
-	text, err := os.ReadFile("docs/explanation/papers.md")
+	file, err := os.Open(table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := false
-	for i, line := range strings.Split(string(text), "\n") {
-		if !strings.HasPrefix(line, "|") {
-			in = false
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		switch {
-		case strings.TrimSpace(cells[0]) == "item":
-			in = true
-		case in && !strings.HasPrefix(line, "|--"):
-			if len(cells) != 4 {
-				t.Errorf("docs/explanation/papers.md:%d: %d cells, want 4", i+1, len(cells))
-				continue
-			}
-			rows = append(rows, paperRow{i + 1, strings.TrimSpace(cells[0]), cells[1], cells[2]})
-		}
+	defer file.Close()
+	cells, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range cells[1:] {
+		rows = append(rows, paperRow{i + 2, c[1], c[2], c[3]})
 	}
 	return rows
 }
@@ -133,16 +127,16 @@ func TestTableOfThePapersIsTrue(t *testing.T) {
 	for _, r := range rows {
 		places := quoted.FindAllStringSubmatch(r.code, -1)
 		if r.item == "" || len(places) == 0 || strings.TrimSpace(r.reach) == "" {
-			t.Errorf("docs/explanation/papers.md:%d: %q has no place in the code, or nobody reaches it", r.line, r.item)
+			t.Errorf("%s:%d: %q has no place in the code, or nobody reaches it", table, r.line, r.item)
 		}
 		for _, m := range places {
 			if !there(m[1]) {
-				t.Errorf("docs/explanation/papers.md:%d: %s is not in the code", r.line, m[1])
+				t.Errorf("%s:%d: %s is not in the code", table, r.line, m[1])
 			}
 		}
 		for _, m := range quoted.FindAllStringSubmatch(r.reach, -1) {
 			if why := reachable(m[1]); why != "" {
-				t.Errorf("docs/explanation/papers.md:%d: `%s`: %s", r.line, m[1], why)
+				t.Errorf("%s:%d: `%s`: %s", table, r.line, m[1], why)
 			}
 		}
 	}
