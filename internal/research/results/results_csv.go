@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"freshet/internal/lab"
 )
 
 // WriteCSV writes one row for each setting and contender.
@@ -25,7 +27,7 @@ func (r *Results) WriteCSV(w io.Writer) error {
 				name = fmt.Sprintf("%s %.1f", name, x.Share)
 			}
 			for _, f := range x.Feats {
-				rows = append(rows, append([]string{name, x.Trace, figure(x.Budget), figure(x.Limit), strconv.FormatBool(x.Exact)}, f.cells()...))
+				rows = append(rows, append([]string{name, x.Trace, lab.FormatNumber(x.Budget), figure(x.Limit), strconv.FormatBool(x.Exact)}, f.cells()...))
 			}
 		}
 	}
