@@ -133,6 +133,10 @@ bench-compare: build ## measure polls of this commit and of BASE (default HEAD~1
 move-large: ## move VERSIONS (default 1,000,000) with ten to a source from SQLite to PostgreSQL and back, in DIR, and say how long each part takes
 	FRESHET_MOVE_VERSIONS=$(or $(VERSIONS),1000000) TMPDIR=$(or $(DIR),$${TMPDIR:-/tmp}) FRESHET_POSTGRES_DIR=$(or $(DIR),$${TMPDIR:-/tmp}) $(GO) test ./internal/store/migrate -run TestMove/there -count=1 -v -timeout 6h
 
+.PHONY: keep-large
+keep-large: ## import VERSIONS (default 1,000,000) from WARC, export them in each format, back up and restore, kill each midway; say how long and how much memory each takes
+	FRESHET_KEEP_VERSIONS=$(or $(VERSIONS),1000000) TMPDIR=$(or $(DIR),$${TMPDIR:-/tmp}) $(GO) test ./cmd/freshet -run 'TestManyVersions$$' -count=1 -v -timeout 12h
+
 .PHONY: page-speed
 page-speed: ## open the list of SOURCES (default 100,000) in Chromium and scroll through it: paint, requests, long tasks
 	FRESHET_SOURCES=$(or $(SOURCES),100000) $(GO) test ./ui -run TestScrollThroughManySources -count=1 -v -timeout 60m

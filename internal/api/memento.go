@@ -194,7 +194,7 @@ func (a *mementoAPI) timegate(c *mementoCall) error {
 	if said := c.Request.Header.Get("Accept-Datetime"); said != "" {
 		var err error
 		if at, err = http.ParseTime(said); err != nil {
-			return rest.Invalid("header.Accept-Datetime", "is not a time such as Sun, 01 Mar 2026 12:00:00 GMT", said)
+			return rest.NewProblem(http.StatusBadRequest, "Accept-Datetime is not a time such as Sun, 01 Mar 2026 12:00:00 GMT")
 		}
 		at = at.Add(time.Second - 1) // a memento is named by its second
 	}

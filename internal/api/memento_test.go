@@ -110,7 +110,7 @@ func TestMemento(t *testing.T) {
 			t.Errorf("%s gives %d %s, want %d", url, resp.StatusCode, body, status)
 		}
 	}
-	if resp, _ := request(t, root+"/timegate/"+page, "Accept-Datetime", "yesterday"); resp.StatusCode != 422 {
+	if resp, _ := request(t, root+"/timegate/"+page, "Accept-Datetime", "yesterday"); resp.StatusCode != 400 || resp.Header.Get("Vary") != "accept-datetime" {
 		t.Errorf("a time that is none gives %d", resp.StatusCode)
 	}
 }

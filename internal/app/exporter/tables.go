@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"strconv"
@@ -133,7 +133,8 @@ const (
 	Parquet Format = "parquet"
 )
 
-// A table is an export of rows. The metadata of Parquet is at the end of the file, so an interrupted export starts over.
+// A table is an export of rows. No export can go on with a Parquet file, because its metadata is at the end: until then the
+// rows are in a file of JSON lines beside it.
 type table[R interface{ cells() []string }] struct {
 	*output
 	write func([]R) error
@@ -143,30 +144,22 @@ type table[R interface{ cells() []string }] struct {
 // atOnce is how many rows are written together. It is the length of a row group of Parquet, which is in memory.
 const atOnce = 10_000
 
+// rowsSuffix ends the name of the file with the rows of a Parquet file that is not complete.
+const rowsSuffix = ".rows"
+
 // newTable opens a table for the rows of an export.
 func newTable[R interface{ cells() []string }](s *Selection, what string, format Format, path string, stream io.Writer, head []string) (*table[R], error) {
+	file := path
 	if format == Parquet && path != "" {
-		if err := os.Remove(path + stateSuffix); err != nil && !os.IsNotExist(err) {
-			return nil, err
-		}
+		file += rowsSuffix
 	}
-	o, err := s.create(what+" "+string(format), path, stream)
+	o, err := s.create(what+" "+string(format), file, stream)
 	if err != nil {
 		return nil, err
 	}
 	t := &table[R]{output: o, close: func() error { return nil }}
-	switch format {
-	case JSONL:
-		lines := jsonLines(o)
-		t.write = func(rows []R) error {
-			for _, r := range rows {
-				if err := lines.Encode(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	case CSV:
+	switch {
+	case format == CSV:
 		c := csv.NewWriter(o)
 		if o.wrote == 0 {
 			err = c.Write(head)
@@ -180,21 +173,53 @@ func newTable[R interface{ cells() []string }](s *Selection, what string, format
 			c.Flush()
 			return c.Error()
 		}
-	case Parquet:
-		w := parquet.NewGenericWriter[R](o, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("freshet", s.Program, ""))
-		pending := 0
-		t.write = func(rows []R) error {
-			_, err := w.Write(rows)
-			if pending += len(rows); err == nil && pending >= atOnce {
-				pending, err = 0, w.Flush()
-			}
-			return err
-		}
-		t.close = w.Close
+	case format == Parquet && path == "":
+		w := newParquet[R](o, s.Program)
+		t.write, t.close = func(rows []R) error { _, err := w.Write(rows); return err }, w.Close
 	default:
-		err = fmt.Errorf("%q is not a format of tables", format)
+		lines := jsonLines(o)
+		t.write = func(rows []R) error {
+			for _, r := range rows {
+				if err := lines.Encode(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if format == Parquet {
+			t.close = func() error { return errors.Join(o.Flush(), toParquet[R](path, s.Program)) }
+		}
 	}
 	return t, err
+}
+
+// newParquet returns a writer of a Parquet file. A row group is in memory until it is written.
+func newParquet[R any](to io.Writer, program string) *parquet.GenericWriter[R] {
+	return parquet.NewGenericWriter[R](to, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("freshet", program, ""), parquet.MaxRowsPerRowGroup(10_000))
+}
+
+// toParquet writes a Parquet file of the rows beside it.
+func toParquet[R any](path, program string) error {
+	rows, err := os.Open(path + rowsSuffix)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	w := newParquet[R](file, program)
+	for lines := json.NewDecoder(rows); err == nil; {
+		var one [1]R
+		if err = lines.Decode(&one[0]); err == nil {
+			_, err = w.Write(one[:])
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = w.Close()
+	}
+	return errors.Join(err, file.Sync(), file.Close())
 }
 
 // safeCells returns cells that a spreadsheet does not take for formulas.
@@ -214,7 +239,10 @@ func (t *table[R]) end(err error) error {
 	if err == nil {
 		err = t.close()
 	}
-	return t.output.end(err)
+	if err = t.output.end(err); err == nil && strings.HasSuffix(t.path, rowsSuffix) {
+		err = os.Remove(t.path)
+	}
+	return err
 }
 
 var changeHead = []string{"cursor", "source", "seq", "version", "url", "name", "tags", "after", "before", "modified", "summary", "from", "to", "suspect", "fields", "items", "text"}
