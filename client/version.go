@@ -26,7 +26,7 @@ type Version struct {
 	URL       string           `json:"url,omitempty" doc:"Final URL, after redirects"`
 	Fields    map[string]any   `json:"fields,omitempty" doc:"Named values, as the source's extract asks for them; null where there was none"`
 	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
-	Quiet     freshet.Quiet    `json:"quiet,omitempty" enum:"suspect,noise" doc:"Why no change was reported for it, if none was"`
+	Quiet     freshet.Quiet    `json:"quiet,omitempty" enum:"suspect,noise,imported" doc:"Why no change was reported for it, if none was"`
 }
 
 // A VersionPage is part of a source's history, the newest first.

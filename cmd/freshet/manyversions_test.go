@@ -53,7 +53,7 @@ func TestManyVersions(t *testing.T) {
 		t.Fatalf("%d of %d sources are there\n%s", got, versions/versionsOfAPage, log)
 	}
 	for _, e := range []struct{ what, format, file string }{
-		{"versions", "jsonl", "versions.jsonl"}, {"versions", "warc", "versions.warc.gz"}, {"changes", "jsonl", "changes.jsonl"}, {"changes", "parquet", "changes.parquet"},
+		{"versions", "jsonl", "versions.jsonl"}, {"versions", "warc", "versions.warc.gz"}, {"values", "jsonl", "values.jsonl"}, {"values", "parquet", "values.parquet"},
 	} {
 		file := y.path(e.file)
 		export := []string{"export", e.what, "--format", e.format, "--out", file, "--server", url}
@@ -100,7 +100,7 @@ func (y *versionYard) archive() string {
 			r.Add(warc.FieldType, warc.Response)
 			r.Add(warc.FieldID, warc.ID(strconv.Itoa(page), strconv.Itoa(v)))
 			r.Add(warc.FieldDate, warc.Time(time.Date(2025, 3, 1, v, 0, page, 0, time.UTC)))
-			r.Add(warc.FieldTarget, fmt.Sprintf("http://127.0.0.1:9/page%05d", page))
+			r.Add(warc.FieldTarget, pageURL(page))
 			r.Add(warc.FieldContentType, warc.ContentTypeResponse)
 			if err := w.Write(r); err != nil {
 				y.Fatal(err)
@@ -112,6 +112,8 @@ func (y *versionYard) archive() string {
 	}
 	return file.Name()
 }
+
+func pageURL(page int) string { return fmt.Sprintf("http://127.0.0.1:9/page%05d", page) }
 
 // changing returns the line of a page that is new in a version.
 func changing(page, v int) string { return fmt.Sprintf("edition %d of page %d", v, page) }
@@ -125,11 +127,15 @@ func staying(page int) string {
 	return b.String()
 }
 
-// serve starts a daemon on a directory, which polls nearly nothing.
+// serve starts a daemon on a directory, which polls nothing and takes a value from each page.
 func (y *versionYard) serve(data string) (daemon *exec.Cmd, url string, log *bytes.Buffer) {
 	y.Helper()
 	config := y.path(data + ".yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "data: %s\nlisten: 127.0.0.1:0\nbudget: 1/d\nallow_cidr: [127.0.0.0/8]\n", y.path(data)), 0o600); err != nil {
+	text := fmt.Appendf(nil, "data: %s\nlisten: 127.0.0.1:0\nbudget: 1/d\nallow_cidr: [127.0.0.0/8]\nsources:\n", y.path(data))
+	for page := range y.versions / versionsOfAPage {
+		text = fmt.Appendf(text, "  - {url: %q, paused: true, extract: {edition: css p}}\n", pageURL(page))
+	}
+	if err := os.WriteFile(config, text, 0o600); err != nil {
 		y.Fatal(err)
 	}
 	return startKilled(y.T, config)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,28 +24,31 @@ import (
 // gitBranch is the branch that an export to git writes.
 const gitBranch = "refs/heads/main"
 
-// placeTrailer begins the line of a commit message with the place of the change in the log.
-const placeTrailer = "Freshet-Cursor: "
+// The beginnings of lines of a commit message with the version, and with the place of the change in the log.
+const (
+	versionTrailer = "Freshet-Version: "
+	placeTrailer   = "Freshet-Cursor: "
+)
 
 // checkpointEvery is after how many commits git makes them safe.
 const checkpointEvery = 1000
 
 // Git writes one commit for each change to a git repository, which is made if there is none: the file SOURCE.txt has the
 // text of a source, the author is the source, and the author date when the change was seen. The first version of a
-// source is a commit, too. Called again, it adds what is new. It returns how many commits.
+// source and imported ones are commits, too. Called again, it adds what is new. It returns how many commits.
 func (s *Selection) Git(ctx context.Context, dir string) (n int, err error) {
-	g := gitExport{Selection: s, dir: dir, there: map[string]bool{}}
+	g := gitExport{Selection: s, dir: dir, done: map[freshet.SourceID]int{}}
 	if err := g.prepare(ctx); err != nil {
 		return 0, fmt.Errorf("export to the git repository %s: %w", dir, err)
 	}
-	firsts, err := g.firsts(ctx)
+	early, err := g.early(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if err := g.start(ctx); err != nil {
 		return 0, err
 	}
-	err = g.write(ctx, firsts)
+	err = g.write(ctx, early)
 	if end := g.finish(ctx, err); err == nil {
 		err = end
 	}
@@ -55,10 +59,10 @@ func (s *Selection) Git(ctx context.Context, dir string) (n int, err error) {
 type gitExport struct {
 	*Selection
 	dir     string
-	there   map[string]bool // the files of the branch
-	after   freshet.Place   // of the last change that is committed
-	exists  bool            // the branch has commits
-	sources map[freshet.SourceID]*gitSource
+	done    map[freshet.SourceID]int // the newest version that is committed
+	after   freshet.Place            // of the last change that is committed
+	exists  bool                     // the branch has commits
+	sources map[freshet.SourceID]*source
 
 	cmd     *exec.Cmd
 	said    bytes.Buffer
@@ -67,11 +71,12 @@ type gitExport struct {
 	commits int
 }
 
-// A gitSource is a source with the first version of it that is stored.
-type gitSource struct {
-	source
-	first int
-	seen  time.Time
+// An earlyVersion is a version that no change led to: the first of a source, or an imported one.
+type earlyVersion struct {
+	*source
+	number  int
+	seen    time.Time
+	subject string
 }
 
 // git runs git in the repository, which no hook or filter of a user disturbs.
@@ -105,23 +110,38 @@ func (g *gitExport) prepare(ctx context.Context) error {
 		return nil
 	}
 	g.exists = true
-	files, err := g.git(ctx, "ls-tree", "-z", "--name-only", gitBranch).Output()
-	if err != nil {
-		return fmt.Errorf("git ls-tree: %w", err)
+	return g.readLog(ctx)
+}
+
+// readLog reads how far the export of each source and of the log of changes has come.
+func (g *gitExport) readLog(ctx context.Context) error {
+	cmd := g.git(ctx, "log", "--format=%(trailers:only,unfold)", gitBranch)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
 	}
-	for name := range strings.SplitSeq(string(files), "\x00") {
-		g.there[name] = true
-	}
-	message, err := g.git(ctx, "log", "-1", "--grep=^"+placeTrailer, "--format=%B", gitBranch).Output()
 	if err != nil {
 		return fmt.Errorf("git log: %w", err)
 	}
-	if _, text, ok := strings.Cut(string(message), placeTrailer); ok {
-		if g.after, err = freshet.ParsePlace(strings.TrimSpace(text)); err != nil {
-			return fmt.Errorf("the newest commit: %q: %w", strings.TrimSpace(text), err)
+	found := false
+	var wrong error
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if at, ok := strings.CutPrefix(lines.Text(), placeTrailer); ok && !found {
+			found = true
+			if g.after, wrong = freshet.ParsePlace(strings.TrimSpace(at)); wrong != nil {
+				wrong = fmt.Errorf("the newest commit: %q: %w", at, wrong)
+			}
+		}
+		if version, ok := strings.CutPrefix(lines.Text(), versionTrailer); ok {
+			id, number, _ := strings.Cut(version, "/")
+			n, _ := strconv.Atoi(number)
+			g.done[freshet.SourceID(id)] = max(n, g.done[freshet.SourceID(id)])
 		}
 	}
-	return nil
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("git log: %w", err)
+	}
+	return wrong
 }
 
 // ownDir reports whether the repository that git finds is that of the folder, and not one around it.
@@ -133,35 +153,42 @@ func ownDir(dir, found string) bool {
 	return err == nil && (found == full || found == filepath.Join(full, ".git"))
 }
 
-// firsts returns the first version of each source, the oldest first.
-func (g *gitExport) firsts(ctx context.Context) ([]*gitSource, error) {
-	list, err := g.Selection.sources(ctx)
+// early returns the early versions of all sources that are not committed, the oldest first. They are at the beginning of
+// the history of a source.
+func (g *gitExport) early(ctx context.Context) (list []earlyVersion, err error) {
+	sources, err := g.Selection.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g.sources = map[freshet.SourceID]*gitSource{}
-	var firsts []*gitSource
+	g.sources = map[freshet.SourceID]*source{}
 	errEnough := errors.New("enough")
 	whole := Selection{Client: g.Client, Step: func(int) {}}
-	for _, of := range list {
-		one := &gitSource{source: of}
-		g.sources[of.id] = one
-		err := whole.versionsOf(ctx, of, 0, func(_ source, v client.Version) error {
-			one.first, one.seen = v.Number, v.SeenAt
-			return errEnough
+	for i := range sources {
+		of := &sources[i]
+		g.sources[of.id] = of
+		err := whole.versionsOf(ctx, *of, g.done[of.id], func(_ source, v client.Version) error {
+			e := earlyVersion{of, v.Number, v.SeenAt, "Imported version of " + of.name}
+			if v.Quiet != freshet.QuietImported {
+				e.subject = "First version of " + of.name
+			}
+			if v.Quiet == freshet.QuietImported || g.done[of.id] == 0 {
+				list = append(list, e)
+				g.done[of.id] = v.Number
+			}
+			if v.Quiet != freshet.QuietImported {
+				return errEnough
+			}
+			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
 			return nil, err
 		}
-		if one.first != 0 && !g.there[one.file()] {
-			firsts = append(firsts, one)
-		}
 	}
-	slices.SortFunc(firsts, func(a, b *gitSource) int { return cmp.Or(a.seen.Compare(b.seen), cmp.Compare(a.id, b.id)) })
-	return firsts, nil
+	slices.SortFunc(list, func(a, b earlyVersion) int {
+		return cmp.Or(a.seen.Compare(b.seen), cmp.Compare(a.id, b.id), cmp.Compare(a.number, b.number))
+	})
+	return list, nil
 }
-
-func (s *gitSource) file() string { return string(s.id) + ".txt" }
 
 // start starts git fast-import.
 func (g *gitExport) start(ctx context.Context) (err error) {
@@ -184,13 +211,13 @@ func (g *gitExport) finish(ctx context.Context, failed error) error {
 	return err
 }
 
-// write writes the first versions and the changes, the oldest first.
-func (g *gitExport) write(ctx context.Context, firsts []*gitSource) error {
+// write writes the early versions and the changes, the oldest first.
+func (g *gitExport) write(ctx context.Context, early []earlyVersion) error {
 	until := func(at time.Time, all bool) error {
-		for len(firsts) > 0 && (all || !firsts[0].seen.After(at)) {
-			f := firsts[0]
-			firsts = firsts[1:]
-			if err := g.commit(ctx, &f.source, f.file(), f.first, f.seen, "First version of "+f.name, ""); err != nil {
+		for len(early) > 0 && (all || !early[0].seen.After(at)) {
+			e := early[0]
+			early = early[1:]
+			if err := g.commit(ctx, e.source, e.number, e.seen, e.subject, ""); err != nil {
 				return err
 			}
 		}
@@ -199,13 +226,13 @@ func (g *gitExport) write(ctx context.Context, firsts []*gitSource) error {
 	err := g.eachChange(ctx, g.after, func(page []client.Change, _ freshet.Place) error {
 		for _, c := range page {
 			of := g.sources[c.Source]
-			if of == nil || c.Number <= of.first { // purged, or deleted by retention
+			if of == nil || c.Number <= g.done[c.Source] { // purged, committed, or deleted by retention
 				continue
 			}
 			if err := until(c.Before, false); err != nil {
 				return err
 			}
-			if err := g.commit(ctx, &of.source, of.file(), c.Number, c.Before, cmp.Or(c.Summary, "Changed"), placeTrailer+c.Cursor.String()); err != nil {
+			if err := g.commit(ctx, of, c.Number, c.Before, cmp.Or(c.Summary, "Changed"), placeTrailer+c.Cursor.String()); err != nil {
 				return err
 			}
 		}
@@ -219,7 +246,7 @@ func (g *gitExport) write(ctx context.Context, firsts []*gitSource) error {
 }
 
 // commit writes a commit.
-func (g *gitExport) commit(ctx context.Context, of *source, file string, number int, seen time.Time, subject, trailer string) error {
+func (g *gitExport) commit(ctx context.Context, of *source, number int, seen time.Time, subject, trailer string) error {
 	text, err := g.Client.Sources.Text(ctx, of.id, number)
 	if errors.Is(err, freshet.ErrNotFound) { // deleted by retention
 		return nil
@@ -227,7 +254,7 @@ func (g *gitExport) commit(ctx context.Context, of *source, file string, number 
 	if err != nil {
 		return err
 	}
-	message := oneLine(subject) + "\n\n" + of.url + "\n\n" + fmt.Sprintf("Freshet-Version: %s/%d\n", of.id, number)
+	message := oneLine(subject) + "\n\n" + of.url + "\n\n" + fmt.Sprintf("%s%s/%d\n", versionTrailer, of.id, number)
 	if trailer != "" {
 		message += trailer + "\n"
 	}
@@ -236,7 +263,7 @@ func (g *gitExport) commit(ctx context.Context, of *source, file string, number 
 	if g.exists && g.commits == 0 {
 		fmt.Fprintf(g.to, "from %s^0\n", gitBranch)
 	}
-	fmt.Fprintf(g.to, "M 100644 inline %s\ndata %d\n%s\n", file, len(text), text)
+	fmt.Fprintf(g.to, "M 100644 inline %s.txt\ndata %d\n%s\n", of.id, len(text), text)
 	if g.commits++; g.commits%checkpointEvery == 0 {
 		fmt.Fprint(g.to, "checkpoint\n")
 	}

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,12 +12,9 @@ import (
 
 // carryRendering carries over the browser, and what is done in it.
 func (w cdWatch) carryRendering() {
-	backend := w.text("fetch_backend")
-	if backend == "" || backend == "system" {
-		backend = w.file.Settings.Application.text("fetch_backend")
-	}
+	program, browser := w.browser()
 	var steps []any
-	if delay := w.text("webdriver_delay"); delay != "" && delay != "0" {
+	if delay := cmp.Or(w.text("webdriver_delay"), w.file.Settings.Application.text("webdriver_delay")); delay != "" && delay != "0" {
 		steps = append(steps, map[string]any{"wait": delay + "s"})
 	}
 	for _, one := range w.list("browser_steps") {
@@ -35,13 +33,24 @@ func (w cdWatch) carryRendering() {
 	if w.text("webdriver_js_execute_code") != "" {
 		w.lost("webdriver_js_execute_code", "render: {steps: …} clicks, fills and waits")
 	}
-	switch {
-	case len(steps) > 0:
-		w.Source.Render = map[string]any{"steps": steps}
-	case strings.Contains(backend, "webdriver"), strings.Contains(backend, "browser"), strings.Contains(backend, "playwright"), strings.Contains(backend, "puppeteer"):
+	render := object{"viewport": "", "steps": steps}
+	if width, height := browser.text("viewport_width"), browser.text("viewport_height"); width != "" && height != "" {
+		render["viewport"] = width + "x" + height
+	}
+	if zone := browser.text("timezone_id"); zone != "" {
+		w.lost("timezone_id "+zone, "the browser has the time zone of the machine")
+	}
+	switch render = render.filled(); {
+	case !rendering.MatchString(program) && len(steps) == 0:
+	case len(render) > 0:
+		w.Source.Render = map[string]any(render)
+	default:
 		w.Source.Render = true
 	}
 }
+
+// rendering matches the names of programs that render pages.
+var rendering = lazyregexp.New(`webdriver|browser|playwright|puppeteer|selenium`)
 
 // browserStep returns a step of a browser; nil if there is none like it.
 func browserStep(does, selector, value string) any {

@@ -60,13 +60,23 @@ func (w cdWatch) carryParts() {
 	}
 }
 
+// restockKey is the key of the settings for offers, which have a file of their own in the folder of a watch.
+const restockKey = "processor_config_restock_diff"
+
 // carryRestock carries over what of an offer is watched: whether it can be bought, and its price.
 func (w cdWatch) carryRestock() {
-	s := w.effective("restock_settings").object("restock_settings")
-	if s == nil {
-		s = w.object
+	s := w.object
+	for _, key := range []string{"restock_settings", restockKey} { // the first is its former name
+		if settings := w.effective(key).object(key); settings != nil {
+			s = settings
+		}
 	}
-	w.Source.Extract = map[string]any{"price": map[string]any{"product": "price", "as": "number"}, "availability": map[string]any{"product": "availability"}}
+	price := map[string]any{"product": "price", "as": "number"}
+	for _, selector := range w.texts("price_change_custom_include_filters") {
+		how, arg := selectorOf(selector)
+		price = map[string]any{how: arg, "as": "number"}
+	}
+	w.Source.Extract = map[string]any{"price": price, "availability": map[string]any{"product": "availability"}}
 	var counted []string
 	switch mode := s.text("in_stock_processing"); {
 	case mode == "off":

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A cdWatch is a page of changedetection.io. Many of its settings are added to by its tags.
@@ -33,7 +34,9 @@ func (f *cdFile) entry(settings object, o Options) (e Entry) {
 		s.Select.Kind = "text"
 	}
 	s.URL = complete(s.URL)
-	s.Name, s.Paused = nameOf(w.first("title", "page_title")), w.on("paused")
+	application := f.Settings.Application
+	s.Name, s.Paused = nameOf(w.first("title", "page_title")), w.on("paused") || application.on("all_paused")
+	s.Keep.Versions = int(numberOf(cmp.Or(w.text("history_snapshot_max_length"), application.text("history_snapshot_max_length"))))
 	s.Tags = tagsOf(append(f.tagNames(settings), strings.Split(w.text("tag"), ",")...)...)
 	w.carryRequest()
 	w.carryRendering()
@@ -41,7 +44,9 @@ func (f *cdFile) entry(settings object, o Options) (e Entry) {
 	w.carryTimes(o)
 	w.carryConditions()
 	w.carryReceivers()
-	w.noteRest()
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		w.unknown(key, settings[key], handled, lostFromWatches)
+	}
 	return e
 }
 
@@ -71,22 +76,38 @@ func (f *cdFile) tagNames(watch object) (names []string) {
 // the program.
 func (w cdWatch) all(key, global string) []string {
 	texts := w.texts(key)
-	for _, tag := range w.tags {
-		if tag.on("overrides_watch") {
-			texts = append(texts, tag.texts(key)...)
-		}
+	for _, tag := range w.overriding() {
+		texts = append(texts, tag.texts(key)...)
 	}
 	return append(texts, w.file.Settings.Application.texts(global)...)
 }
 
+// overriding returns the tags whose settings count more than those of the watch.
+func (w cdWatch) overriding() []object {
+	return slices.DeleteFunc(slices.Clone(w.tags), func(tag object) bool { return !tag.on("overrides_watch") })
+}
+
 // effective returns the object that a setting belongs to: the watch, or a tag that overrides it.
 func (w cdWatch) effective(key string) object {
-	for _, tag := range w.tags {
-		if tag.on("overrides_watch") && tag[key] != nil {
+	for _, tag := range w.overriding() {
+		if tag[key] != nil {
 			return tag
 		}
 	}
 	return w.object
+}
+
+// browser returns the program that fetches the page, and the settings of a browser that has an ID.
+func (w cdWatch) browser() (program string, settings object) {
+	for _, o := range append(append([]object{w.object}, w.overriding()...), w.file.Settings.Application) {
+		if program = o.text("fetch_backend"); program != "" && program != "system" {
+			break
+		}
+	}
+	if b := w.file.Browsers[program]; b != nil {
+		return b.text("base_fetcher"), b.object("browser_config")
+	}
+	return program, nil
 }
 
 // carryRequest carries over how the page is requested.
@@ -97,30 +118,56 @@ func (w cdWatch) carryRequest() {
 	if body := w.text("body"); body != "" {
 		w.body(body)
 	}
-	for _, headers := range []object{w.file.Settings.Headers, w.object.object("headers")} {
+	w.carryHeaders()
+	requests := w.file.Settings.Requests
+	_, browser := w.browser()
+	if timeout := cmp.Or(browser.text("timeout"), requests.text("timeout")); timeout != "" && timeout != "45" { // the default
+		w.timeout(timeout)
+	}
+	if w.on("ignore_status_codes") || w.file.Settings.Application.on("ignore_status_codes") && !w.off("ignore_status_codes") {
+		w.Source.Expect = map[string]any{"status": []any{200, 400, 401, 403, 404, 410, 429, 451, 500, 502, 503, 504}}
+	}
+	w.carryProxy(cmp.Or(w.text("proxy"), requests.text("proxy")))
+}
+
+// carryHeaders carries over the headers of the watch and of all watches, and those in files.
+func (w cdWatch) carryHeaders() {
+	program, browser := w.browser()
+	agent := cmp.Or(browser.text("user_agent"), w.file.Settings.Requests.object("default_ua").text(program))
+	w.headers(map[string]any(object{"User-Agent": agent, "Accept-Language": browser.text("locale")}.filled()))
+	files := []object{w.object.object("headers"), w.file.Settings.Headers, w.file.Headers[headersFile], w.object.object(headersFile)}
+	for _, tag := range w.tags {
+		name := strings.Map(func(r rune) rune {
+			if r == '_' || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, tag.text("title"))
+		files = append(files, w.file.Headers["headers-"+name+".txt"])
+	}
+	for _, headers := range files {
 		if len(headers) > 0 {
 			w.headers(map[string]any(headers))
 		}
 	}
-	if w.on("ignore_status_codes") {
-		w.Source.Expect = map[string]any{"status": []any{200, 400, 401, 403, 404, 410, 429, 451, 500, 502, 503, 504}}
-	}
-	requests := w.file.Settings.Requests
-	proxy := w.first("proxy")
-	if proxy == "" {
-		proxy = requests.text("proxy")
-	}
-	if proxy == "" || proxy == "no-proxy" {
+}
+
+// carryProxy carries over a proxy that the program knows by a name.
+func (w cdWatch) carryProxy(name string) {
+	if name == "" || name == "no-proxy" {
 		return
 	}
-	for i, one := range requests.list("extra_proxies") {
-		extra := objectOf(one)
-		if proxy == fmt.Sprintf("ui-%d%s", i, extra.text("proxy_name")) {
-			w.proxy(extra.text("proxy_url"))
-			return
+	url := w.file.Proxies[name].text("url")
+	for _, one := range w.file.Settings.Requests.list("extra_proxies") {
+		if extra := objectOf(one); name == "ui-0"+extra.text("proxy_name") { // the number is always 0
+			url = extra.text("proxy_url")
 		}
 	}
-	w.lost("proxy "+proxy, "request: {proxy: URL} names one; its URL is not in the file")
+	if url == "" {
+		w.lost("proxy "+name, "request: {proxy: URL} names one; its URL is in proxies.json in the data folder")
+		return
+	}
+	w.proxy(url)
 }
 
 // carryReading carries over what is compared.
@@ -263,7 +310,7 @@ func (w cdWatch) carryTimes(o Options) {
 	if schedule.on("enabled") {
 		zone := schedule.text("timezone")
 		if zone == "" {
-			zone = w.file.Settings.Application.text("timezone")
+			zone = w.file.Settings.Application.first("scheduler_timezone_default", "timezone")
 		}
 		w.active(schedule, zone)
 	}
@@ -316,37 +363,13 @@ const handled = " url title page_title paused tag tags method body headers ignor
 	" last_checked last_changed last_error last_viewed viewed newest_history_key previous_md5 previous_md5_before_filters date_created check_count consecutive_filter_failures" +
 	" content-type content_type fetch_time has_ldjson_price_data track_ldjson_price_data remote_server_reply browser_steps_last_error_step extract_title_as_title" +
 	" use_page_title_in_list empty_pages_are_a_change etag favicon_filename last_modified link schema_version snapshot_count screenshot_taken error_text_ctime" +
-	" filter_failure_notification_send save_screenshot save_button last_check_status minutes_between_check data_dir __datastore llm_diff_summary "
+	" filter_failure_notification_send save_screenshot save_button last_check_status minutes_between_check data_dir __datastore llm_diff_summary" +
+	" price_change_custom_include_filters history_snapshot_max_length " + restockKey + " " + headersFile + " "
 
-// noteRest notes the settings that nothing else carries over.
-func (w cdWatch) noteRest() {
-	for _, key := range slices.Sorted(maps.Keys(w.object)) {
-		if strings.Contains(handled, " "+key+" ") || w.empty(key) {
-			continue
-		}
-		nearest := map[string]string{
-			"check_unique_lines":          "freshet query add --when 'size(added) > 0' reports only new lines, also those that come back",
-			"strip_ignored_lines":         "lines that are ignored are left out of the text",
-			"notification_screenshot":     "freshet screenshot SOURCE shows the picture of a version",
-			"history_snapshot_max_length": "keep: {versions: N} says how many versions are kept",
-			"ignore_whitespace":           "white space does not count in texts",
-		}[key]
-		if nearest == "" {
-			nearest = "there is nothing like it"
-		}
-		w.lost(key, nearest)
-	}
-}
-
-// empty reports whether a setting says nothing.
-func (w cdWatch) empty(key string) bool {
-	switch v := w.object[key].(type) {
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
-	case string:
-		return strings.TrimSpace(v) == "" || v == "system"
-	}
-	return w.off(key) || w.object[key] == nil
+// lostFromWatches are the settings of a watch that have no counterpart, with the nearest that exists.
+var lostFromWatches = map[string]string{
+	"check_unique_lines":      "freshet query add --when 'size(added) > 0' reports only new lines, also those that come back",
+	"strip_ignored_lines":     "lines that are ignored are left out of the text",
+	"notification_screenshot": "freshet screenshot SOURCE shows the picture of a version",
+	"ignore_whitespace":       "white space does not count in texts",
 }

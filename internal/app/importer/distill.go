@@ -86,6 +86,9 @@ func (e *Entry) selections(config object) {
 	if attribute := config.text("dataAttr"); attribute != "" && attribute != "text" {
 		e.lost("dataAttr "+attribute, "the text is compared; css: SELECTOR@ATTRIBUTE keeps an attribute")
 	}
+	if config.on("includeStyle") {
+		e.lost("includeStyle", "the text is compared")
+	}
 	if pattern := config.object("regexp").text("expr"); pattern != "" {
 		e.step("regex", map[string]any{"pattern": goPattern(pattern, false), "group": 0})
 	}

@@ -58,6 +58,21 @@ func (e *Entry) lost(setting, nearest string) {
 	e.notef("%s is not carried over: %s", setting, nearest)
 }
 
+// unknown notes a setting that has no counterpart, unless it is among those that need none or says nothing.
+func (e *Entry) unknown(key string, value any, silent string, lost map[string]string) {
+	text := textOf(value)
+	if text == "" {
+		text = inJSON(value)
+	}
+	switch nearest := lost[key]; {
+	case strings.Contains(silent, " "+key+" ") || empty(value):
+	case nearest == "":
+		e.notef("%s is not carried over", key)
+	default:
+		e.lost(strings.TrimSuffix(key+" "+text, " true"), nearest)
+	}
+}
+
 // only restricts the changes that count to those for which a condition in CEL is true.
 func (e *Entry) only(condition string) { e.conditions = append(e.conditions, condition) }
 

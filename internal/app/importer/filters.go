@@ -179,8 +179,11 @@ func (c *chain) arrange(name string, a argument) {
 	if name == "sort" && a.on("reverse") {
 		step["reverse"] = true
 	}
-	if name == "remove-repeated" {
+	if name == "remove-repeated" && !a.off("adjacent") {
 		c.notef("remove_repeated keeps lines that come back later; the step lines: unique keeps each line once")
+	}
+	if a.on("ignore_case") {
+		c.lost("ignore_case of "+name, "lines that differ in case are different")
 	}
 	if separator := a.main("separator"); separator != "" && !isOn(separator) && step["trim"] == nil {
 		step["separator"] = separator

@@ -57,15 +57,47 @@ func (e *Entry) agent(a object, url string, o Options) {
 		return
 	}
 	e.every(scheduleOf(a.text("schedule")), o)
-	e.headers(options["headers"])
-	if agent := options.text("user_agent"); agent != "" {
-		e.header("User-Agent", agent)
-	}
-	if options["basic_auth"] != nil {
-		e.credentials("basic_auth")
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		e.option(key, options[key])
 	}
 	if kindOf(a) == "WebsiteAgent" {
 		e.values(options)
+	}
+}
+
+// agentOptions are the options of an agent that say nothing about what is watched, or are carried over with others.
+const agentOptions = " url url_from_event data_from_event type mode extract expected_update_period_in_days uniqueness_look_back include_repeats clean include_feed_info" +
+	" include_sort_info max_events_per_run remembered_id_count events_order events_list_order disable_url_encoding faraday_backend event_headers_key "
+
+// lostFromAgents are the options of an agent that have no counterpart, with the nearest that exists.
+var lostFromAgents = map[string]string{
+	"template": sentByTemplate, "event_headers": "freshet cat --headers SOURCE shows the headers of a response", "disable_ssl_verification": noUnverified,
+	"force_encoding": encodingIsFound, "disable_redirect_follow": redirected,
+}
+
+const sentByTemplate = "a template of the sink says what is sent"
+
+// option carries over an option of an agent.
+func (e *Entry) option(key string, value any) {
+	switch text := textOf(value); key {
+	case "headers":
+		e.headers(value)
+	case "user_agent":
+		e.header("User-Agent", text)
+	case "basic_auth":
+		e.credentials(key)
+	case "proxy":
+		e.proxy(text)
+	case "unzip":
+		e.step("decode", text)
+	case "http_success_codes":
+		status := []any{200}
+		for _, code := range textsOf(value) {
+			status = append(status, int(numberOf(code)))
+		}
+		e.Source.Expect = map[string]any{"status": status}
+	default:
+		e.unknown(key, value, agentOptions, lostFromAgents)
 	}
 }
 
@@ -78,9 +110,6 @@ func (e *Entry) values(options object) {
 		} else {
 			e.lost("the value "+name, "css, xpath, jsonpath and regex exist")
 		}
-	}
-	if len(options.object("template")) > 0 {
-		e.lost("template", "a template of the sink says what is sent")
 	}
 }
 
@@ -134,7 +163,7 @@ func (f *huginnFile) follow(e *Entry, sender int, feed bool, seen map[int]bool) 
 			e.rules(a, feed)
 		case "DeDuplicationAgent", "ChangeDetectorAgent": // only changes are reported
 		case "EventFormattingAgent", "LiquidOutputAgent", "JqAgent":
-			e.lost(fmt.Sprintf("%s %q", kind, name), "a template of the sink says what is sent")
+			e.lost(fmt.Sprintf("%s %q", kind, name), sentByTemplate)
 		default:
 			if list, err := sinksOf(kind, a.object("options")); err == nil && !liquid.MatchString(inJSON(list)) {
 				for _, s := range list {

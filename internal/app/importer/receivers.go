@@ -16,10 +16,10 @@ type Receiver struct {
 
 // carryReceivers carries over who is notified: by the watch itself, by its tags, or by all.
 func (w cdWatch) carryReceivers() {
-	if w.on("notification_muted") {
+	application := w.file.Settings.Application
+	if w.on("notification_muted") || application.on("all_muted") {
 		return
 	}
-	application := w.file.Settings.Application
 	from := w.object
 	for _, o := range append(append([]object{w.object}, w.tags...), application) {
 		if len(o.texts("notification_urls")) > 0 && !o.on("notification_muted") {

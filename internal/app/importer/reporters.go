@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,16 +24,31 @@ var sinkTemplates = map[string]sinkTemplate{
 	"telegram":   {"telegram", "", "token=$bot_token chat=$chat_id"},
 	"matrix":     {"matrix", "$homeserver", "token=$access_token room=$room_id"},
 	"gotify":     {"gotify", "$server_url", "token=$token priority=$priority"},
-	"ntfy":       {"ntfy", "$server", "topic=$topic priority=$priority"},
-	"pushover":   {"", "pover://$user@$app", ""},
+	"ntfy":       {"ntfy", "$server", "topic=$topic priority=$priority token=$token user=$user password=$password"},
+	"pushover":   {"", "pover://$user@$app/$device", ""},
 	"pushbullet": {"", "pbul://$api_key", ""},
 	"prowl":      {"", "prowl://$api_key", ""},
 	"ifttt":      {"", "ifttt://$key@$event", ""},
-	"mailgun":    {"", "mailgun://$user@$domain/$api_key/$to", ""},
+	"mailgun":    {"", "mailgun://$user@$domain/$api_key/$to?region=$region", ""},
 
 	"SlackAgent": {"slack", "$webhook_url", ""}, "PostAgent": {"json", "$post_url", ""}, "PushoverAgent": {"", "pover://$user@$token", ""},
 	"PushbulletAgent": {"", "pbul://$api_key", ""}, "TelegramAgent": {"telegram", "", "token=$auth_token chat=$chat_id"},
 }
+
+// reporterSettings are the settings of a reporter that are carried over, or only say how a report of many jobs looks.
+const reporterSettings = " enabled webhook_url bot_token chat_id homeserver access_token room_id server_url token priority topic_url authorization priorities user app device" +
+	" api_key event key domain region from_mail to from subject title html method smtp sendmail command details footer minimal separate line_length embed colored" +
+	" max_message_length markdown rich_text utf_8 color keyring "
+
+// lostFromReporters are the settings of a reporter that have no counterpart, with the nearest that exists.
+var lostFromReporters = map[string]string{
+	"sound": sentByService, "silent": sentByService, "application": sentByService, "from_name": sentByService, "reply_to": sentByService, "cc": "the setting to takes several addresses",
+}
+
+const sentByService = "freshet sink kinds lists what a sink can be told"
+
+// ntfyPriorities are the numbers of priorities, which webchanges names.
+var ntfyPriorities = map[string]string{"min": "1", "low": "2", "default": "", "high": "4", "urgent": "5", "max": "5"}
 
 // reporters returns the receivers that a configuration of urlwatch or webchanges switches on, each
 // as an entry.
@@ -50,8 +66,11 @@ func reporters(report object) (entries []Entry) {
 		for _, s := range sinks {
 			e.Receivers = append(e.Receivers, Receiver{Sink: s, Err: err})
 		}
+		for _, key := range slices.Sorted(maps.Keys(r)) {
+			e.unknown(key, r[key], reporterSettings, lostFromReporters)
+		}
 		if subject := r.first("subject", "title"); subject != "" && !strings.Contains(subject, "{count}") {
-			e.lost("the subject of "+name, "a template of the sink says what is sent")
+			e.lost("the subject of "+name, sentByTemplate)
 		}
 		entries = append(entries, e)
 	}
@@ -67,11 +86,27 @@ func sinksOf(name string, r object) (sinks []client.NewSink, err error) {
 		if i := strings.LastIndexByte(r.text("topic_url"), '/'); i >= 0 {
 			r["server"], r["topic"] = r.text("topic_url")[:i], r.text("topic_url")[i+1:]
 		}
+		if changed := r.object("priorities").text("changed"); changed != "" {
+			priority, named := ntfyPriorities[changed]
+			if r["priority"] = changed; named {
+				r["priority"] = priority
+			}
+		}
+		if scheme, secret, _ := strings.Cut(r.text("authorization"), " "); strings.EqualFold(scheme, "Basic") {
+			login, _ := base64.StdEncoding.DecodeString(secret)
+			r["user"], r["password"], _ = strings.Cut(string(login), ":")
+		} else {
+			r["token"] = secret
+		}
 	case "mailgun":
 		user, domain, _ := strings.Cut(r.text("from_mail"), "@")
 		r["user"], r["domain"] = user, cmp.Or(r.text("domain"), domain)
 	case "email":
 		return mailReporter(r)
+	case "EmailAgent", "EmailDigestAgent":
+		if to := r.texts("recipients"); len(to) > 0 {
+			return []client.NewSink{{Kind: "email", Settings: map[string]string{"to": strings.Join(to, ", ")}}}, nil
+		}
 	case "shell", "run_command":
 		return nil, fmt.Errorf("a command is run only by the configuration file: kind: command, settings: {command: %s}", inJSON(r.first("command")))
 	}

@@ -241,6 +241,9 @@ func (r *Run) became(e Entry, became client.AddedSource) {
 		if became.Field != "" {
 			became.Error = became.Field + ": " + became.Error
 		}
+		if became.Hint != "" {
+			became.Error += "; " + became.Hint
+		}
 	}
 	if became.Result != "wrong" && (became.ID != "" || r.DryRun) {
 		r.plan.add(e, cmp.Or(became.ID, freshet.SourceID(e.At())), became.Result == "added")

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"freshet/internal/freshet/reading"
 	"freshet/internal/safeyaml"
 )
 
@@ -170,17 +171,37 @@ func (f *jobFile) job(job object) (e Entry) {
 
 // jobSettings are the settings of a job that say nothing about what is watched, or are carried over
 // with others: a failed poll is never a change, and is tried again with a back-off; a page is read
-// when it is quiet; one that goes back and forth between versions is held as flapping.
-const jobSettings = " url navigate name kind filter filters index_number wait_for wait_for_selector wait_for_navigation wait_for_timeout" +
-	" ignore_connection_errors ignore_http_error_codes ignore_timeout_errors ignore_too_many_redirects ignore_cached max_tries wait_until compared_versions" +
-	" retries suppress_errors suppress_error_ended suppress_repeated_errors guid markdown_padded_tables treat_new_as_changed color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request data_as_json "
+// when it is quiet; one without text is suspect, and one that goes back and forth between versions is held as flapping.
+const jobSettings = " url navigate name kind filter filters index_number wait_for wait_for_selector wait_for_timeout" +
+	" ignore_connection_errors ignore_http_error_codes ignore_timeout_errors ignore_too_many_redirects ignore_incomplete_reads ignore_cached max_tries wait_until" +
+	" compared_versions empty_as_transient retries suppress_errors suppress_error_ended suppress_repeated_errors guid markdown_padded_tables treat_new_as_changed" +
+	" color monospace markdown is_markdown contextlines compact return_page_source no_conditional_request data_as_json block_elements http_client browser" +
+	" chromium_revision ignore_default_args stderr tz "
 
-const noUnverified, printed = "certificates are always verified; add the certificate to those that the machine trusts", "steps of read filter what is compared; a sink with a template prints it"
+const (
+	noUnverified    = "certificates are always verified; add the certificate to those that the machine trusts"
+	printed         = "steps of read filter what is compared; a sink with a template prints it"
+	encodingIsFound = "the encoding is found out by what the page declares and has"
+	redirected      = "redirects are followed, and to another page they are suspect"
+	pageURL         = "messages link to the URL that is polled"
+	noScript        = "render: {steps: …} clicks, fills, scrolls and waits"
+	isThere         = "render: {wait_for: CSS} says when a page is there"
+)
 
 // lostFromJobs are the settings of a job that have no counterpart, with the nearest that exists.
 var lostFromJobs = map[string]string{
-	"ssl_no_verify": noUnverified, "insecure_skip_verify": noUnverified, "diff_filter": printed, "diff_filters": printed, "diff_tool": printed, "differ": printed,
-	"user_visible_url": "messages link to the URL that is polled", "no_redirects": "redirects are followed, and to another page they are suspect",
+	"ssl_no_verify": noUnverified, "insecure_skip_verify": noUnverified, "ignore_https_errors": noUnverified, "ignore_dh_key_too_small": noUnverified,
+	"diff_filter": printed, "diff_filters": printed, "diff_tool": printed, "differ": printed, "user_visible_url": pageURL, "url_for_human": pageURL,
+	"no_redirects": redirected, "encoding": encodingIsFound,
+	"evaluate": noScript, "init_script": noScript, "initialization_js": noScript, "initialization_url": noScript,
+	"wait_for_function": isThere, "wait_for_navigation": isThere, "wait_for_url": isThere,
+	"switches": "the browser is started with those of Freshet", "user_data_dir": "the browser starts without a profile; request: {cookies: …} sends cookies",
+}
+
+// mediaKinds are the kinds of documents that a job can name by their media types.
+var mediaKinds = map[string]reading.Kind{
+	"text/html": "html", "text/plain": "text", "application/json": "json", "text/json": "json", "application/xml": "xml", "text/xml": "xml", "text/csv": "csv",
+	"application/pdf": "pdf", "text/calendar": "ical", "application/rss+xml": "feed", "application/atom+xml": "feed",
 }
 
 // onlyParts are the conditions of jobs that report only lines that are not blank and were added, or
@@ -222,8 +243,12 @@ func (e *Entry) jobSetting(key string, value any) {
 		e.proxy(text)
 	case "timeout":
 		e.timeout(text)
-	case "referer":
-		e.header("Referer", text)
+	case "referer", "useragent":
+		e.header(map[string]string{"referer": "Referer", "useragent": "User-Agent"}[key], text)
+	case "mime_type":
+		if s.Select.Kind = mediaKinds[text]; s.Select.Kind == "" {
+			e.lost(key+" "+text, "select: {kind: …} says what a response is")
+		}
 	case "params":
 		e.parameters(value)
 	case "http_credentials":
@@ -234,24 +259,33 @@ func (e *Entry) jobSetting(key string, value any) {
 			e.notef("messages show all of a change; a template of the sink with {{.Added}} or {{.Removed}} shows a part")
 		}
 	default:
-		switch nearest := lostFromJobs[key]; {
-		case nearest == "" && !strings.Contains(jobSettings, " "+key+" "):
-			e.notef("%s is not carried over", key)
-		case nearest != "" && !(object{key: value}).off(key):
-			e.lost(strings.TrimSuffix(key+" "+text, " true"), nearest)
-		}
+		e.unknown(key, value, jobSettings, lostFromJobs)
 	}
 }
 
-// waitFor carries over what a rendered page waits for.
+// waitFor carries over what a rendered page waits for: selectors and times.
 func (e *Entry) waitFor(job object) {
-	if selector := job.first("wait_for", "wait_for_selector"); selector != "" && e.Source.Render == true {
-		e.Source.Render = map[string]any{"wait_for": selector}
-	}
-	for _, key := range []string{"wait_for_timeout", "wait_for_navigation"} {
-		if job[key] != nil {
-			e.lost(key, "render: {wait_for: CSS, wait: 5s} says when a page is there")
+	var steps []any
+	for _, key := range []string{"wait_for", "wait_for_selector", "wait_for_timeout"} {
+		list := job.list(key)
+		if list == nil && job[key] != nil {
+			list = []any{job[key]}
 		}
+		for _, one := range list {
+			text := cmp.Or(textOf(one), objectOf(one).text("selector"))
+			selector, isCSS := cssOf(text)
+			if numberOf(text) > 0 {
+				selector, isCSS = text+"s", true
+			}
+			if isCSS && e.Source.Render == true {
+				steps = append(steps, map[string]any{"wait": selector})
+			} else {
+				e.lost(key+" "+text, isThere)
+			}
+		}
+	}
+	if len(steps) > 0 {
+		e.Source.Render = map[string]any{"steps": steps}
 	}
 }
 

@@ -3,6 +3,7 @@ package importer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -52,6 +53,24 @@ func (o object) first(keys ...string) string {
 		}
 	}
 	return ""
+}
+
+// filled returns the values that say something.
+func (o object) filled() object {
+	maps.DeleteFunc(o, func(_ string, v any) bool { return empty(v) })
+	return o
+}
+
+// empty reports whether a value says nothing, or that something is off.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	text := textOf(v)
+	return text == "" || text == "system" || object{"": v}.off("")
 }
 
 // isOn reports whether a text means true.
