@@ -232,15 +232,30 @@ func indexOf(all []*page, here *page, root string) string {
 			if path.Dir(p.path) != k.dir && (k.dir != "explanation" || p.path != "architecture") {
 				continue
 			}
-			current := ""
+			current, parts := "", ""
 			if p == here {
-				current = ` aria-current="page"`
+				current, parts = ` aria-current="page"`, p.parts()
 			}
-			fmt.Fprintf(&b, `<li><a href="%s%s.html"%s>%s</a></li>`, root, p.path, current, html.EscapeString(p.title))
+			fmt.Fprintf(&b, `<li><a href="%s%s.html"%s>%s</a>%s</li>`, root, p.path, current, html.EscapeString(p.title), parts)
 		}
 		b.WriteString("</ul>\n")
 	}
 	return b.String()
+}
+
+// parts returns the headings of a page, but its title and those of the third level, as a list of links.
+func (p *page) parts() string {
+	var b strings.Builder
+	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok && h.Level == 2 {
+			id, _ := h.AttributeString("id")
+			fmt.Fprintf(&b, `<li><a href="#%s">%s</a></li>`, id, html.EscapeString(words(h, p.source)))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "<ul>" + b.String() + "</ul>"
 }
 
 // policy is what a browser may do on the site: use its style and its script.

@@ -159,7 +159,8 @@ func writeSourceKeys(t *testing.T, b *strings.Builder) {
 	}
 }
 
-// writeCommands writes the commands with their flags. What several commands have stands once.
+// writeCommands writes the commands with their flags. A flag is described once: before all commands if many have it,
+// else with the first that has it.
 func writeCommands(_ *testing.T, b *strings.Builder) {
 	root := (&program{env: func(string) string { return "" }, out: new(bytes.Buffer), err: new(bytes.Buffer)}).root()
 	elsewhere := map[string]bool{"help": true}
@@ -169,8 +170,9 @@ func writeCommands(_ *testing.T, b *strings.Builder) {
 	for _, f := range freshet.SourceFields() {
 		elsewhere[f.Flag] = true
 	}
-	verbs, uses := []*cobra.Command{}, map[string]int{}
-	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { uses[flagLine(f)] = 2 })
+	const many = 5
+	verbs, uses, where := []*cobra.Command{}, map[string]int{}, map[string]string{}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { uses[flagLine(f)] = many })
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, c := range listed(cmd) {
@@ -182,25 +184,33 @@ func writeCommands(_ *testing.T, b *strings.Builder) {
 		}
 	}
 	walk(root)
-	b.WriteString("### Flags of several commands\n\n")
+	b.WriteString("## Flags of many commands\n\n")
 	for _, line := range slices.Sorted(maps.Keys(uses)) {
-		if uses[line] > 1 {
+		if uses[line] >= many {
+			where[line] = "many"
 			b.WriteString(line)
 		}
 	}
+	b.WriteString("\n## Each command\n")
 	for _, c := range verbs {
-		usage := strings.TrimSuffix(c.UseLine(), " [flags]")
-		fmt.Fprintf(b, "\n### %s\n\n%s: %s\n\n", strings.TrimPrefix(c.CommandPath(), "freshet "), code(usage), c.Short)
-		var shared []string
+		name := strings.TrimPrefix(c.CommandPath(), "freshet ")
+		fmt.Fprintf(b, "\n### %s\n\n%s: %s\n\n", name, code(strings.TrimSuffix(c.UseLine(), " [flags]")), c.Short)
+		as := map[string][]string{}
 		visitOwn(c, elsewhere, func(f *pflag.Flag) {
-			if uses[flagLine(f)] > 1 {
-				shared = append(shared, code("--"+f.Name))
-			} else {
-				b.WriteString(flagLine(f))
+			line := flagLine(f)
+			if other := where[line]; other != "" {
+				as[other] = append(as[other], code("--"+f.Name))
+				return
 			}
+			where[line] = name
+			b.WriteString(line)
 		})
-		if len(shared) > 0 {
-			b.WriteString("- " + strings.Join(shared, ", ") + "\n")
+		for _, other := range slices.Sorted(maps.Keys(as)) {
+			if other != "many" {
+				fmt.Fprintf(b, "- as of [%s](#%s): %s\n", other, strings.ReplaceAll(other, " ", "-"), strings.Join(as[other], ", "))
+			} else {
+				fmt.Fprintf(b, "- %s\n", strings.Join(as[other], ", "))
+			}
 		}
 	}
 }
@@ -208,15 +218,18 @@ func writeCommands(_ *testing.T, b *strings.Builder) {
 // visitOwn visits the flags of a command that are described nowhere else.
 func visitOwn(c *cobra.Command, elsewhere map[string]bool, visit func(*pflag.Flag)) {
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && !elsewhere[f.Name] {
+		if !f.Hidden && !elsewhere[f.Name] && !strings.HasPrefix(f.Usage, "step: ") {
 			visit(f)
 		}
 	})
 }
 
+var formsOfTimes = regexp.MustCompile(`: a date, a time, or how long ago, such as \d+d`)
+
 // flagLine describes a flag in a list.
 func flagLine(f *pflag.Flag) string {
 	kind, usage := pflag.UnquoteUsage(f)
+	usage = formsOfTimes.ReplaceAllString(usage, "") // the page has them above
 	kind = strings.NewReplacer("stringArray", "string", "strings", "string").Replace(kind)
 	return fmt.Sprintf("- %s: %s\n", code(strings.TrimSpace("--"+f.Name+" "+kind)), usage)
 }
@@ -317,10 +330,16 @@ func writeSteps(_ *testing.T, b *strings.Builder) {
 		}
 		row(b, fmt.Sprintf("[`%s`](#%s)", name, k.Name), string(k.Takes), string(k.Gives), k.Help)
 	}
+	last := ""
 	for _, k := range extract.Steps() {
-		fmt.Fprintf(b, "\n### %s\n\n%s.\n\n    - %s\n", k.Name, strings.ToUpper(k.Help[:1])+k.Help[1:], k.Example)
-		if k.Input != "" {
+		fmt.Fprintf(b, "\n### %s\n\n    - %s\n", k.Name, k.Example)
+		switch k.Input {
+		case "":
+		case last:
+			fmt.Fprintf(b, "\nmakes of the same\n\n%s", block(k.Output))
+		default:
 			fmt.Fprintf(b, "\nmakes of\n\n%s\nthis:\n\n%s", block(k.Input), block(k.Output))
+			last = k.Input
 		}
 		if k.Notes != "" {
 			fmt.Fprintf(b, "\n%s\n", k.Notes)
