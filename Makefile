@@ -91,6 +91,11 @@ peers: build ## check webhooks, CloudEvents, the stream and feeds with the offic
 	rm -rf bin/peers && cp -R contrib/peers bin/peers
 	cd bin/peers && npm ci --no-audit --no-fund && node check.mjs $(CURDIR)/$(BIN)
 
+.PHONY: automation
+automation: build ## run the recipes for Node-RED and n8n (needs Node.js 20 and the Internet)
+	rm -rf bin/automation && cp -R contrib/automation bin/automation
+	cd bin/automation && npm ci --no-audit --no-fund --ignore-scripts && node check.mjs $(CURDIR)/$(BIN)
+
 .PHONY: lint-api
 lint-api: build ## check the OpenAPI description with two linters and two generators of clients (needs Node.js 20)
 	rm -rf bin/lint-api && cp -R contrib/lint-api bin/lint-api

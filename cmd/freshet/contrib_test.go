@@ -28,43 +28,41 @@ func contrib(t *testing.T, name string) (documents []map[string]any) {
 	return documents
 }
 
-// commands returns every list under one of the keys, wherever it is.
-func commands(in any, keys ...string) (found [][]string) {
+// commands returns every list under the key command, wherever it is.
+func commands(in any) (found [][]string) {
 	switch in := in.(type) {
 	case map[string]any:
 		for key, value := range in {
 			list, isList := value.([]any)
-			for _, wanted := range keys {
-				if key != wanted || !isList {
-					continue
-				}
-				var words []string
-				for _, word := range list {
-					text, _ := word.(string)
-					words = append(words, text)
-				}
-				found = append(found, words)
+			if key != "command" || !isList {
+				found = append(found, commands(value)...)
+				continue
 			}
-			found = append(found, commands(value, keys...)...)
+			var words []string
+			for _, word := range list {
+				text, _ := word.(string)
+				words = append(words, text)
+			}
+			found = append(found, words)
 		}
 	case []any:
 		for _, value := range in {
-			found = append(found, commands(value, keys...)...)
+			found = append(found, commands(value)...)
 		}
 	}
 	return found
 }
 
-// What the files for containers and Kubernetes run is a command that there is, with flags that
+// What the files for containers run is a command that there is, with flags that
 // it takes.
 func TestContribCommands(t *testing.T) {
 	for _, tt := range []struct {
-		file, key string
-		want      int
-	}{{"container/compose.yaml", "command", 1}, {"container/compose-cluster.yaml", "command", 4}, {"kubernetes/freshet.yaml", "args", 2}} {
+		file string
+		want int
+	}{{"container/compose.yaml", 1}, {"container/compose-cluster.yaml", 4}} {
 		count := 0
 		for _, document := range contrib(t, tt.file) {
-			for _, words := range commands(document, tt.key) {
+			for _, words := range commands(document) {
 				if words[0] == "postgres" {
 					continue
 				}
@@ -95,7 +93,7 @@ func TestContribProbes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := os.ReadFile("../../contrib/kubernetes/freshet.yaml")
+	manifest, err := os.ReadFile("../../contrib/chart/templates/node.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func documentation(t *testing.T) map[string]string {
 	return found
 }
 
-var piped = regexp.MustCompile(`^(?:\$ )?(?:(?:[A-Z_]+=\S+ )*|.* \| )(?:bin/)?freshet (.*)`)
+var piped = regexp.MustCompile(`^(?:\$ )?(?:(?:[A-Z_]+=\S+ )*|.* \| )(?:bin/|\./|podman exec freshet )?freshet (.*)`)
 
 // commandsIn returns the commands in the indented blocks of a page.
 func commandsIn(page, text string) (all []documented) {

@@ -17,11 +17,12 @@ func doctorVerb(p *program) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what a daemon needs of this machine",
 		Long: `Check what a daemon with these settings needs of this machine: a data directory of its
-own, room on the disk, open files, its port, a valid certificate, the network with its
-names, the clock, a browser for rendering, and PostgreSQL. What is wrong is shown with what
-to do, and the exit code is 1. Nothing is changed. freshet status tells of a daemon at work.
+own, room on the disk, open files, memory, its port, a valid certificate, names, the
+network, the clock, a browser that shows a page, and PostgreSQL with its settings. What is
+wrong is shown with what to do, and the exit code is 1. Nothing is changed. freshet status
+tells of a daemon at work.
 
-The network and the clock are checked with one request for --url; an empty one makes none.`,
+Names, the network and the clock are checked with one request for --url; an empty one makes none.`,
 		Example: "  freshet doctor\n  freshet doctor --config /etc/freshet/freshet.yaml --data /var/lib/freshet\n  freshet doctor --url https://intranet.example/ --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -8,10 +8,14 @@ WORK      ?= bin/release-work
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 LINUX     := $(filter linux/%,$(PLATFORMS))
 NUMBER    := $(patsubst v%,%,$(VERSION))
+# The image with Chromium is for the architecture of this machine, on packages of this Debian.
+HERE      := $(filter linux/$(shell $(GO) env GOHOSTARCH),$(PLATFORMS))
+DEBIAN    ?= trixie
+BASE      ?= $(WORK)/debian.tar
 TOOL      := $(GO) -C contrib/release/tools
 
-release: export CGO_ENABLED := 0
-release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+release archive-% packages-% image-%: export CGO_ENABLED := 0
+release archive-% packages-% image-%: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 
 # Parts of a platform such as linux/arm64, and the name of its program.
 os      = $(firstword $(subst /, ,$1))
@@ -22,7 +26,7 @@ tar     = tar --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --num
 
 .PHONY: release
 release: ## make programs, packages, images and their sums of VERSION in bin/release
-release: $(foreach p,$(PLATFORMS),$(OUT)/$(call label,$p).tar.gz) $(foreach p,$(LINUX),packages-$(call arch,$p) $(OUT)/$(call label,$p).oci.tar) $(OUT)/freshet_$(NUMBER).spdx.json
+release: $(foreach p,$(PLATFORMS),archive-$(call os,$p)-$(call arch,$p)) $(foreach p,$(LINUX),packages-$(call arch,$p) image-$(call arch,$p)) $(HERE:%=image-chromium) $(OUT)/freshet_$(NUMBER).spdx.json
 	cd $(OUT) && sha256sum freshet_* > SHA256SUMS
 	@ls -l $(OUT)
 
@@ -45,10 +49,11 @@ define platform
 $(call program,$1): FORCE
 	GOOS=$(call os,$1) GOARCH=$(call arch,$1) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $$@ ./cmd/freshet
 
-$(OUT)/$(call label,$1).tar.gz: $(call program,$1) $(WORK)/share
+.PHONY: archive-$(call os,$1)-$(call arch,$1)
+archive-$(call os,$1)-$(call arch,$1): $(call program,$1) $(WORK)/share
 	rm -rf $(WORK)/$(call label,$1) && cp -R $(WORK)/share $(WORK)/$(call label,$1)
 	cp $$< $(WORK)/$(call label,$1)/
-	$$(tar) -C $(WORK) -c $(call label,$1) | gzip -n -9 > $$@
+	$$(tar) -C $(WORK) -c $(call label,$1) | gzip -n -9 > $(OUT)/$(call label,$1).tar.gz
 endef
 $(foreach p,$(PLATFORMS),$(eval $(call platform,$p)))
 
@@ -59,11 +64,25 @@ packages-$(call arch,$1): $(call program,$1) $(WORK)/share
 	  $(WORK)/nfpm package -f contrib/package/nfpm.yaml -p $$$$kind -t $(OUT)/$(call label,$1).$$$$kind || exit 1; done
 packages-$(call arch,$1): $(WORK)/nfpm
 
-$(OUT)/$(call label,$1).oci.tar: $(call program,$1) $(WORK)/share $(WORK)/image
+.PHONY: image-$(call arch,$1)
+image-$(call arch,$1): $(call program,$1) $(WORK)/share $(WORK)/image
 	$(WORK)/image -program $$< -arch $(call arch,$1) -certificates $(CERTS) -notices $(WORK)/share/doc/notices \
-	  -version $(NUMBER) -time $$$$SOURCE_DATE_EPOCH -out $$@
+	  -version $(NUMBER) -time $$$$SOURCE_DATE_EPOCH -out $(OUT)/$(call label,$1).oci.tar
 endef
 $(foreach p,$(LINUX),$(eval $(call linux,$p)))
+
+.DELETE_ON_ERROR:
+
+.PHONY: image-chromium
+image-chromium: $(call program,$(HERE)) $(WORK)/share $(WORK)/image $(BASE)
+	$(WORK)/image -program $< -arch $(call arch,$(HERE)) -certificates $(CERTS) -notices $(WORK)/share/doc/notices -base $(BASE) \
+	  -version $(NUMBER)-chromium -time $$SOURCE_DATE_EPOCH -out $(OUT)/$(call label,$(HERE))_chromium.oci.tar
+
+# Headless Chromium loads no drivers of graphics cards.
+$(BASE):
+	mmdebstrap --quiet --variant=essential --include=chromium,fonts-dejavu-core --aptopt='APT::Install-Recommends "false"' \
+	  $(foreach path,doc/* locale/* man/*,--dpkgopt='path-exclude=/usr/share/$(path)') --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+	  $(foreach name,libLLVM libgallium libz3,--dpkgopt='path-exclude=/usr/lib/*/$(name)*') $(DEBIAN) $@
 
 $(WORK)/nfpm:
 	$(TOOL) build -o $(abspath $@) github.com/goreleaser/nfpm/v2/cmd/nfpm
@@ -72,7 +91,7 @@ $(WORK)/image: contrib/release/image/main.go
 	$(GO) build -o $@ ./contrib/release/image
 
 .PHONY: test-release
-test-release: ## install, run, upgrade and remove the package on Debian, run the image, and build twice (as root)
+test-release: ## install, run, upgrade and remove the packages on Debian, run the images, check the chart, and build twice (as root; needs mmdebstrap, umoci and runc)
 	FRESHET_TEST=long $(GO) test -count=1 -timeout 60m ./contrib/release
 
 .PHONY: lint-workflows

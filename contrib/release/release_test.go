@@ -1,16 +1,10 @@
 package release_test
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,11 +22,11 @@ import (
 // slowest is how long anything may take, on a machine that is very slow.
 const slowest = 10 * time.Minute
 
-// release makes a release of one platform and returns its directory.
-func release(t *testing.T, version string) string {
+// release makes a target of a release of one platform, and returns the directory of what was made.
+func release(t *testing.T, version, target string) string {
 	t.Helper()
 	out := t.TempDir()
-	must(t, exec.CommandContext(t.Context(), "make", "-C", "../..", "release", "VERSION="+version, "PLATFORMS=linux/"+runtime.GOARCH,
+	must(t, exec.CommandContext(t.Context(), "make", "-C", "../..", target, "VERSION="+version, "PLATFORMS=linux/"+runtime.GOARCH,
 		"OUT="+filepath.Join(out, "out"), "WORK="+filepath.Join(out, "work")))
 	return filepath.Join(out, "out")
 }
@@ -85,7 +79,7 @@ func newDebian(t *testing.T) machine {
 		t.Skip("only root can install packages")
 	}
 	dir := t.TempDir()
-	m := machine{t, filepath.Join(dir, "root"), []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "FRESHET_LISTEN=127.0.0.1:0",
+	m := machine{t, filepath.Join(dir, "root"), []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive",
 		"FRESHET_ALLOW_CIDR=127.0.0.0/8", "FRESHET_DATA=/var/lib/freshet", "FRESHET_CONFIG=/etc/freshet/freshet.yaml"}}
 	for _, part := range []string{"upper", "work"} {
 		if err := os.Mkdir(filepath.Join(dir, part), 0o755); err != nil {
@@ -117,7 +111,7 @@ func (m machine) install(deb string) {
 	if err := errors.Join(err, os.WriteFile(filepath.Join(m.root, "freshet.deb"), text, 0o644)); err != nil {
 		m.Fatal(err)
 	}
-	must(m.T, m.command("root", "dpkg", "-i", "/freshet.deb"))
+	must(m.T, m.command("root", "apt-get", "install", "-y", "/freshet.deb"))
 }
 
 // A service is a daemon as systemd runs it.
@@ -193,9 +187,10 @@ func (s *service) stop(m machine) {
 func TestPackageOnDebian(t *testing.T) {
 	tier.Long(t, "it builds, installs and upgrades packages")
 	m := newDebian(t)
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<p>hello") }))
-	t.Cleanup(web.Close)
-	m.install(file(t, release(t, "v0.1.0"), ".deb"))
+	shop, listen := newShop(t), freePort(t)
+	m.env = append(m.env, "FRESHET_LISTEN="+listen)
+	add := strings.Replace(strings.Join(shop.commands(t, "Debian and Ubuntu")[1:], "\n"), "127.0.0.1:8080", listen, 1)
+	m.install(file(t, release(t, "v0.1.0", "packages-"+runtime.GOARCH), ".deb"))
 	must(t, exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--root="+m.root, "freshet.service"))
 	unit, err := os.ReadFile(filepath.Join(m.root, "usr/lib/systemd/system/freshet.service"))
 	if err != nil {
@@ -210,7 +205,8 @@ func TestPackageOnDebian(t *testing.T) {
 	}
 
 	d := m.start("freshet:freshet", run...)
-	must(t, m.command("freshet:freshet", "/usr/bin/freshet", "add", web.URL, "--id", "page", "--poll"))
+	must(t, m.command("nobody:nogroup", "sh", "-ec", add))
+	shop.await(t)
 	d.await(m, "WATCHDOG=1")
 	d.stop(m)
 
@@ -218,13 +214,13 @@ func TestPackageOnDebian(t *testing.T) {
 	if err := os.WriteFile(settings, []byte("budget: 7/m\n"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	m.install(file(t, release(t, "v0.1.1"), ".deb"))
+	m.install(file(t, release(t, "v0.1.1", "packages-"+runtime.GOARCH), ".deb"))
 	if out := must(t, m.command("root", "freshet", "version")); !strings.Contains(out, "v0.1.1") {
 		t.Errorf("after the upgrade the version is %s", out)
 	}
 	d = m.start("freshet:freshet", run...)
-	if out := must(t, m.command("freshet:freshet", "/usr/bin/freshet", "history", "page")); !strings.Contains(out, "1") {
-		t.Errorf("after the upgrade the history is %q", out)
+	if out := must(t, m.command("freshet:freshet", "/usr/bin/freshet", "changes")); !strings.Contains(out, "price") {
+		t.Errorf("after the upgrade the changes are %q", out)
 	}
 	if out := must(t, m.command("freshet:freshet", "/usr/bin/freshet", "settings")); !strings.Contains(out, "7/m") {
 		t.Errorf("after the upgrade the settings are %s", out)
@@ -242,97 +238,23 @@ func TestPackageOnDebian(t *testing.T) {
 	}
 }
 
-// The image runs on a root that is read-only, as its user, and its health check passes.
-func TestImage(t *testing.T) {
-	tier.Long(t, "it builds an image")
-	if os.Getuid() != 0 {
-		t.Skip("only root can change the root directory")
+// The RPM is installed and removed, with its user and its unit.
+func TestRPM(t *testing.T) {
+	tier.Long(t, "it builds a package")
+	if _, err := exec.LookPath("rpm"); err != nil {
+		t.Skip("there is no rpm: apt-get install rpm")
 	}
-	m := machine{T: t, root: t.TempDir()}
-	config := unpack(t, file(t, release(t, "v0.1.0"), ".oci.tar"), m.root)
-	if err := os.Mkdir(filepath.Join(m.root, "proc"), 0o755); err != nil {
+	m := newDebian(t)
+	text, err := os.ReadFile(file(t, release(t, "v0.1.0", "packages-"+runtime.GOARCH), ".rpm"))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(m.root, "freshet.rpm"), text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	m.mount(m.root, "/", "", syscall.MS_BIND, "")
-	if err := syscall.Mount("", m.root, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
-	m.mount("/proc", "/proc", "", syscall.MS_BIND, "")
-	m.mount("none", "/data", "tmpfs", 0, "mode=0700,uid=65532,gid=65532")
-	if config.User != "65532:65532" {
-		t.Fatalf("the image runs as %s", config.User)
-	}
-	m.env = append(config.Env, "FRESHET_LISTEN=127.0.0.1:0")
-	d := m.start(config.User, append(config.Entrypoint, config.Cmd...)...)
-	must(t, m.command(config.User, config.Healthcheck.Test[1:]...))
-	d.stop(m)
-}
-
-// An imageConfig is how an image is run.
-type imageConfig struct {
-	User            string
-	Entrypoint, Cmd []string
-	Env             []string
-	Healthcheck     struct{ Test []string }
-}
-
-// unpack writes the files of an image and returns how it is run.
-func unpack(t *testing.T, archive, root string) imageConfig {
-	t.Helper()
-	blobs := map[string][]byte{}
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	each(t, f, func(h *tar.Header, text []byte) { blobs[h.Name] = text })
-	type pointer struct{ Digest string }
-	blob := func(p pointer) []byte { return blobs["blobs/"+strings.Replace(p.Digest, ":", "/", 1)] }
-	var index struct{ Manifests []pointer }
-	var manifest struct {
-		Config pointer
-		Layers []pointer
-	}
-	var config struct{ Config imageConfig }
-	if err := errors.Join(json.Unmarshal(blobs["index.json"], &index), json.Unmarshal(blob(index.Manifests[0]), &manifest)); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(blob(manifest.Config), &config); err != nil {
-		t.Fatal(err)
-	}
-	for _, layer := range manifest.Layers {
-		zipped, err := gzip.NewReader(bytes.NewReader(blob(layer)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		each(t, zipped, func(h *tar.Header, text []byte) {
-			to := filepath.Join(root, h.Name)
-			if h.Typeflag == tar.TypeDir {
-				err = os.MkdirAll(to, 0o755)
-			} else {
-				err = os.WriteFile(to, text, os.FileMode(h.Mode))
-			}
-			if err := errors.Join(err, os.Chown(to, h.Uid, h.Gid)); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	return config.Config
-}
-
-// each reads an archive.
-func each(t *testing.T, from io.Reader, do func(*tar.Header, []byte)) {
-	t.Helper()
-	for r := tar.NewReader(from); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		text, err := io.ReadAll(r)
-		if h == nil || err != nil {
-			t.Fatal(err)
-		}
-		do(h, text)
+	must(t, m.command("root", "rpm", "--install", "--nodeps", "--nosignature", "/freshet.rpm"))
+	must(t, m.command("root", "rpm", "--verify", "freshet"))
+	must(t, m.command("freshet:freshet", "freshet", "version"))
+	must(t, m.command("root", "rpm", "--erase", "freshet"))
+	if m.has("/usr/bin/freshet") || !m.has("/var/lib/freshet") {
+		t.Error("removing the package did not leave the data, and nothing else")
 	}
 }
 
@@ -340,13 +262,13 @@ func each(t *testing.T, from io.Reader, do func(*tar.Header, []byte)) {
 func TestReproducible(t *testing.T) {
 	tier.Long(t, "it builds a release twice")
 	sums := func() string {
-		text, err := os.ReadFile(filepath.Join(release(t, "v0.1.0"), "SHA256SUMS"))
+		text, err := os.ReadFile(filepath.Join(release(t, "v0.1.0", "release"), "SHA256SUMS"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
-	if first, second := sums(), sums(); first != second || strings.Count(first, "\n") < 5 {
+	if first, second := sums(), sums(); first != second || strings.Count(first, "\n") < 6 {
 		t.Errorf("first:\n%ssecond:\n%s", first, second)
 	}
 }

@@ -6,15 +6,20 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"freshet/internal/app/config"
 	"freshet/internal/daemon"
+	"freshet/internal/daemon/membudget"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/internal/units"
 )
 
@@ -29,9 +34,12 @@ type Finding struct {
 // Limits below which Examine warns.
 const (
 	fewFiles        = 1024
+	littleMemory    = 256 * mib
 	clockError      = 5 * time.Second
 	certificateLeft = 14 * units.Day
 )
+
+const setClock = "have systemd-timesyncd, chrony or ntpd set the clock"
 
 // Examine looks at what a daemon with these settings needs of this machine. It requests one page, by
 // whose date it judges the clock; none if page is "". It changes nothing.
@@ -49,6 +57,9 @@ func Examine(ctx context.Context, s config.Settings, page string, now func() tim
 	if files := openFiles(); files > 0 {
 		add("open files", fmt.Sprintf("up to %d", files), examineFiles(files))
 	}
+	if total, _ := membudget.Machine(os.DirFS("/")); total > 0 {
+		add("memory", about(total), examineMemory(total))
+	}
 	text, err = examinePort(ctx, s)
 	add("port", text, err)
 	if s.API.Cert != "" {
@@ -59,11 +70,11 @@ func Examine(ctx context.Context, s config.Settings, page string, now func() tim
 		text, err = examineWeb(ctx, s, page, now)
 		add("web and clock", text, err)
 	}
-	text, err = examineBrowser(s)
+	text, err = examineBrowser(ctx, s)
 	add("browser", text, err)
 	if s.Store != "" {
-		_, err = Together(ctx, s)
-		add("PostgreSQL", s.ShownStore()+" answers", err)
+		text, err = examineDatabase(ctx, s)
+		add("PostgreSQL", text, err)
 	}
 	return found
 }
@@ -107,18 +118,28 @@ func examineSpace(s config.Settings) (string, error) {
 		return "", err
 	}
 	reserve := max(0, cmp.Or(s.Reserve, daemon.DefaultReserve(size)))
-	text := fmt.Sprintf("%s of %s are free; polling stops below %s", units.FormatSize(free), units.FormatSize(size), units.FormatSize(reserve))
+	text := fmt.Sprintf("%s of %s are free; polling stops below %s", about(free), about(size), about(reserve))
 	if free < reserve {
 		return "", freshet.WithHint(errors.New(text), "free some space, keep less (keep.total), or lower --reserve")
 	}
 	return text, nil
 }
 
+// about returns a size in whole MiB.
+func about(size int64) string { return units.FormatSize(size &^ (mib - 1)) }
+
 func examineFiles(files int) error {
 	if files >= fewFiles {
 		return nil
 	}
 	return freshet.WithHint(fmt.Errorf("up to %d, so fewer polls run at a time", files), "raise it with ulimit -n, or LimitNOFILE in the unit of systemd")
+}
+
+func examineMemory(total int64) error {
+	if total >= littleMemory {
+		return nil
+	}
+	return freshet.WithHint(fmt.Errorf("%s, of which a few hundred sources need half", about(total)), "raise the limit of the container, or MemoryMax in the unit of systemd")
 }
 
 func examinePort(ctx context.Context, s config.Settings) (string, error) {
@@ -142,6 +163,11 @@ func examineCertificate(s config.Settings, now time.Time) (string, error) {
 	if end.Sub(now) < certificateLeft {
 		return "", freshet.WithHint(errors.New(text), "renew it; the daemon takes on a new file at once")
 	}
+	if at, err := url.Parse(s.API.URL); err == nil && at.Host != "" {
+		if err := pair.Leaf.VerifyHostname(at.Hostname()); err != nil {
+			return "", freshet.WithHint(err, "get a certificate for the name in api.url")
+		}
+	}
 	return text, nil
 }
 
@@ -152,7 +178,11 @@ func examineWeb(ctx context.Context, s config.Settings, page string, now func() 
 	}
 	resp, err := s.Fetch.Named(10*time.Second, 0).Do(req)
 	if err != nil {
-		return "", freshet.WithHint(err, "check the network, /etc/resolv.conf and the proxy, or name a page that you can reach with --url")
+		look := "the network and the firewall"
+		if _, ok := errors.AsType[*net.DNSError](err); ok {
+			look = "/etc/resolv.conf"
+		}
+		return "", freshet.WithHint(err, "check "+look+", or name a page that you can reach with --url")
 	}
 	resp.Body.Close()
 	date, err := http.ParseTime(resp.Header.Get("Date"))
@@ -160,12 +190,13 @@ func examineWeb(ctx context.Context, s config.Settings, page string, now func() 
 		return page + " answers, without a date", nil
 	}
 	if off := now().Sub(date).Abs(); off > clockError {
-		return "", freshet.WithHint(fmt.Errorf("the clock differs from that of %s by %s", page, units.FormatDuration(off.Round(time.Second))), "have systemd-timesyncd, chrony or ntpd set the clock")
+		return "", freshet.WithHint(fmt.Errorf("the clock differs from that of %s by %s", page, units.FormatDuration(off.Round(time.Second))), setClock)
 	}
 	return page + " answers, and its clock agrees", nil
 }
 
-func examineBrowser(s config.Settings) (string, error) {
+// examineBrowser shows a page in the browser, if there is one.
+func examineBrowser(ctx context.Context, s config.Settings) (string, error) {
 	r, err := browser.New(s.Render)
 	if err != nil {
 		return "", err
@@ -174,8 +205,34 @@ func examineBrowser(s config.Settings) (string, error) {
 	if err != nil && s.Render.Browser == "" {
 		return "none; only sources with render need one", nil
 	}
-	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
-		return "", freshet.WithHint(e, e.Hint)
+	if err == nil {
+		err = tryBrowser(ctx, r)
 	}
-	return fmt.Sprintf("%s %s", path, version), err
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return "", freshet.WithHint(e, cmp.Or(e.Hint, "start "+path+" by hand to see why; in a container it must be allowed to make user namespaces"))
+	}
+	return fmt.Sprintf("%s %s shows pages", path, version), err
+}
+
+func tryBrowser(ctx context.Context, r *browser.Renderer) error {
+	b, err := r.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	page := freshet.Response{URL: "http://freshet.invalid/", Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte("<p>hello")}
+	_, err = b.Render(ctx, browser.Page{Document: page})
+	return err
+}
+
+// examineDatabase connects to PostgreSQL. What its operator may have decided, such as to have no standby, is no fault.
+func examineDatabase(ctx context.Context, s config.Settings) (string, error) {
+	ahead, warnings, err := postgres.Examine(ctx, databaseOf(s, nil))
+	if err != nil {
+		return "", err
+	}
+	if ahead.Abs() > clockError {
+		return "", freshet.WithHint(fmt.Errorf("its clock differs from that of this machine by %s", units.FormatDuration(ahead.Abs().Round(time.Second))), setClock)
+	}
+	return strings.Join(append([]string{s.ShownStore() + " answers"}, warnings...), "; "), nil
 }

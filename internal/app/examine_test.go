@@ -17,6 +17,7 @@ import (
 
 	"freshet/internal/app"
 	"freshet/internal/app/config"
+	"freshet/internal/test/pgtest"
 )
 
 // certificate writes a certificate and its key.
@@ -26,7 +27,7 @@ func certificate(t *testing.T, until time.Time) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.AddDate(-1, 0, 0), NotAfter: until}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"freshet.example"}, NotBefore: until.AddDate(-1, 0, 0), NotAfter: until}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +53,7 @@ func TestExamine(t *testing.T) {
 	t.Cleanup(web.Close)
 	for _, tt := range []struct {
 		name, subject, text string
+		hint                string // part of it
 		spoil               func(*testing.T, *config.Settings)
 		page                string
 		clock               time.Duration
@@ -74,12 +76,18 @@ func TestExamine(t *testing.T) {
 			s.API.Cert, s.API.Key = certificate(t, now.AddDate(0, 0, 7))
 		}},
 		{name: "the certificate is for long", spoil: func(t *testing.T, s *config.Settings) { s.API.Cert, s.API.Key = certificate(t, now.AddDate(0, 2, 0)) }},
+		{name: "the certificate is for another name", subject: "certificate", text: "other.example", spoil: func(t *testing.T, s *config.Settings) {
+			s.API.Cert, s.API.Key = certificate(t, now.AddDate(0, 2, 0))
+			s.API.URL = "https://other.example:8443"
+		}},
 		{name: "there is no key", subject: "certificate", text: "no such file", spoil: func(t *testing.T, s *config.Settings) {
 			s.API.Cert, _ = certificate(t, now.AddDate(0, 2, 0))
 			s.API.Key = filepath.Join(s.Data, "none")
 		}},
 		{name: "the clock is off", subject: "web and clock", text: "differs", clock: time.Minute},
 		{name: "there is no network", subject: "web and clock", text: "refused", page: "http://127.0.0.1:1/"},
+		{name: "the name is unknown", subject: "web and clock", text: "freshet.invalid", hint: "resolv.conf", page: "http://freshet.invalid/"},
+		{name: "the browser does not start", subject: "browser", text: "ended unexpectedly", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "false" }},
 		{name: "the browser is not there", subject: "browser", text: "/nowhere", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "/nowhere" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,7 +109,7 @@ func TestExamine(t *testing.T) {
 					continue
 				}
 				wrong++
-				if f.Subject != tt.subject || !strings.Contains(f.Text, tt.text) || f.Hint == "" {
+				if f.Subject != tt.subject || !strings.Contains(f.Text, tt.text) || f.Hint == "" || !strings.Contains(f.Hint, tt.hint) {
 					t.Errorf("%s: %s; hint: %s", f.Subject, f.Text, f.Hint)
 				}
 			}
@@ -109,5 +117,27 @@ func TestExamine(t *testing.T) {
 				t.Errorf("%d findings, want %d", wrong, want)
 			}
 		})
+	}
+}
+
+// TestExamineDatabase finds an empty database fit for a daemon, and one that loses what is written unfit.
+func TestExamineDatabase(t *testing.T) {
+	for _, tt := range []struct {
+		fsync, text string
+		ok          bool
+	}{{"on", "no synchronous standby", true}, {"off", "fsync is off", false}} {
+		server := pgtest.Start(t, "fsync="+tt.fsync)
+		name := server.Database(t)
+		s := config.Defaults(func(string) string { return "" })
+		s.Data, s.API.Listen, s.Store = t.TempDir(), "127.0.0.1:0", server.URL(name)
+		found := app.Examine(t.Context(), s, "", time.Now)
+		last := found[len(found)-1]
+		if last.Subject != "PostgreSQL" || last.OK != tt.ok || !strings.Contains(last.Text, tt.text) || !tt.ok && last.Hint == "" {
+			t.Errorf("with fsync %s: %+v", tt.fsync, last)
+		}
+		var tables int
+		if err := server.Connect(t, name).QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&tables); err != nil || tables > 0 {
+			t.Errorf("there are %d tables, %v", tables, err)
+		}
 	}
 }

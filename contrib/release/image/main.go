@@ -1,7 +1,8 @@
 // Command image makes the container image of one platform from a program, the certificates of the
-// web and nothing else, without a container engine. The same input makes the same bytes.
+// web and, if given, a root file system as the layer below, without a container engine. The same
+// input makes the same bytes.
 //
-//	image -program FILE -arch amd64 -certificates FILE -notices FILE -version V -time UNIX -out FILE
+//	image -program FILE -arch amd64 -certificates FILE -notices FILE [-base TAR] -version V -time UNIX -out FILE
 package main
 
 import (
@@ -25,9 +26,9 @@ const nobody = 65532
 
 // A recipe says what goes into an image.
 type recipe struct {
-	program, certificates, notices string
-	arch, version                  string
-	created                        int64
+	program, certificates, notices, base string
+	arch, version                        string
+	created                              int64
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.StringVar(&r.program, "program", "", "static program for Linux")
 	flag.StringVar(&r.certificates, "certificates", "/etc/ssl/certs/ca-certificates.crt", "CA certificates of the web in PEM")
 	flag.StringVar(&r.notices, "notices", "", "licences of what the program contains")
+	flag.StringVar(&r.base, "base", "", "archive of the root file system below, if any")
 	flag.StringVar(&r.arch, "arch", "amd64", "amd64 or arm64")
 	flag.StringVar(&r.version, "version", "", "version of the program")
 	flag.Int64Var(&r.created, "time", 0, "time of all files, in Unix seconds")
@@ -91,6 +93,23 @@ func (r recipe) files() (all []file, err error) {
 	return all, nil
 }
 
+// layers returns what writes the layers, the lowest first.
+func (r recipe) layers() (all []func(io.Writer) error, err error) {
+	if r.base != "" {
+		all = append(all, func(w io.Writer) error {
+			f, err := os.Open(r.base)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = io.Copy(w, f)
+			return err
+		})
+	}
+	files, err := r.files()
+	return append(all, func(w io.Writer) error { return r.archive(w, files) }), err
+}
+
 // object is a JSON object, whose keys are written in order.
 type object = map[string]any
 
@@ -113,40 +132,48 @@ func (b *blobs) addJSON(kind string, v any) object {
 	return b.add(kind, text)
 }
 
+// addLayer adds a layer and returns how the manifest and the configuration refer to it.
+func (b *blobs) addLayer(write func(io.Writer) error) (layer object, id string, err error) {
+	var zipped bytes.Buffer
+	plain := sha256.New()
+	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := errors.Join(write(io.MultiWriter(z, plain)), z.Close()); err != nil {
+		return nil, "", err
+	}
+	return b.add(media+"layer.v1.tar+gzip", zipped.Bytes()), fmt.Sprintf("sha256:%x", plain.Sum(nil)), nil
+}
+
 const media = "application/vnd.oci.image."
 
 // write writes the image as an archive of an OCI layout, which podman and docker load.
 func (r recipe) write(out string) error {
-	files, err := r.files()
+	writers, err := r.layers()
 	if err != nil {
-		return err
-	}
-	var plain, zipped bytes.Buffer
-	if err := r.archive(&plain, files); err != nil {
-		return err
-	}
-	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if _, err := z.Write(plain.Bytes()); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
 		return err
 	}
 	var b blobs
-	layer := b.add(media+"layer.v1.tar+gzip", zipped.Bytes())
+	var layers []object
+	var ids []string
+	for _, write := range writers {
+		layer, id, err := b.addLayer(write)
+		if err != nil {
+			return err
+		}
+		layers, ids = append(layers, layer), append(ids, id)
+	}
 	platform := object{"os": "linux", "architecture": r.arch}
 	config := object{
 		"created": time.Unix(r.created, 0).UTC().Format(time.RFC3339), "config": r.config(),
-		"rootfs": object{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(plain.Bytes()))}},
+		"rootfs": object{"type": "layers", "diff_ids": ids},
 	}
 	for key, value := range platform {
 		config[key] = value
 	}
 	manifest := b.addJSON(media+"manifest.v1+json", object{
-		"schemaVersion": 2, "mediaType": media + "manifest.v1+json", "config": b.addJSON(media+"config.v1+json", config), "layers": []object{layer},
+		"schemaVersion": 2, "mediaType": media + "manifest.v1+json", "config": b.addJSON(media+"config.v1+json", config), "layers": layers,
 	})
 	manifest["platform"] = platform
 	manifest["annotations"] = object{"org.opencontainers.image.ref.name": r.version, "io.containerd.image.name": "localhost/freshet:" + r.version}

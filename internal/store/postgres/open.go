@@ -150,7 +150,19 @@ func (s *Store) take(ctx context.Context) error {
 
 // connect returns a store whose database can be led: with the schema that it wants if it is only
 // read, and with some schema otherwise.
-func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
+func connect(ctx context.Context, cfg Config) (*Store, error) {
+	s, err := dial(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+// dial returns a store of a server that keeps what is written, whatever the schema.
+func dial(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if len(cfg.Features) == 0 {
 		return nil, store.ErrNoFeatures
 	}
@@ -176,10 +188,7 @@ func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if err := s.examine(ctx); err != nil {
-		return nil, err
-	}
-	return s, s.prepare(ctx)
+	return s, s.examine(ctx)
 }
 
 // nameOf returns the name of a database, without user and password.

@@ -25,6 +25,23 @@ func OpenPeers(ctx context.Context, cfg Config) (_ *Peers, err error) {
 	return &Peers{s}, nil
 }
 
+// Examine returns how far the clock of PostgreSQL is ahead of that of this machine, and what an operator
+// should know of its settings. It fails if a daemon could not use the database, and changes nothing.
+func Examine(ctx context.Context, cfg Config) (ahead time.Duration, warnings []string, err error) {
+	cfg.Readers = 1
+	s, err := dial(ctx, cfg)
+	if err != nil {
+		return 0, nil, err
+	}
+	p := &Peers{s}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := s.usable(ctx); err != nil {
+		return 0, nil, err
+	}
+	ahead, err = p.Ahead(ctx)
+	return ahead, s.warnings, err
+}
+
 // Close closes the connections.
 func (p *Peers) Close() error { return p.store.release() }
 

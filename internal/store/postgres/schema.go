@@ -81,6 +81,29 @@ func (s *Store) prepare(ctx context.Context) error {
 	return s.known(ctx, version, all)
 }
 
+// usable refuses a schema in which no tables can be made, or whose tables this version of freshet does not know.
+func (s *Store) usable(ctx context.Context) error {
+	version, err := s.format(ctx)
+	if err != nil {
+		return s.base.Fault("reading the schema", err)
+	}
+	if version > 0 {
+		all, err := s.schema.Migrations(migrations, "postgres")
+		if err != nil {
+			return err
+		}
+		return s.known(ctx, version, all)
+	}
+	var may bool
+	if err := s.reader.QueryRowContext(ctx, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)").Scan(&may); err != nil {
+		return s.base.Fault("reading the schema", err)
+	}
+	if !may {
+		return freshet.WithHint(fmt.Errorf("%s: this user can make no tables", s.name), "make it the owner of the database, or create a schema of its own and add ?search_path=NAME to the URL")
+	}
+	return nil
+}
+
 // known refuses a schema of a newer version of freshet, and one that is too old.
 func (s *Store) known(ctx context.Context, version int64, all []store.Migration) error {
 	known := all[len(all)-1].Format
