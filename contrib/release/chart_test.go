@@ -73,11 +73,12 @@ func schemas(t *testing.T) catalogue {
 	return all.Definitions
 }
 
-// of returns the schema of a manifest.
+// of returns the schema of a manifest. The copy in kubectl has policy/v1beta1 instead of policy/v1, whose fields are the same.
 func (c catalogue) of(manifest map[string]any) schema {
+	version := strings.Replace(fmt.Sprint(manifest["apiVersion"]), "policy/v1", "policy/v1beta1", 1)
 	for s := range maps.Values(c) {
 		for _, k := range s.Kinds {
-			if strings.TrimPrefix(k.Group+"/"+k.Version, "/") == manifest["apiVersion"] && k.Kind == manifest["kind"] {
+			if strings.TrimPrefix(k.Group+"/"+k.Version, "/") == version && k.Kind == manifest["kind"] {
 				return s
 			}
 		}
