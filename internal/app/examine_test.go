@@ -18,6 +18,7 @@ import (
 	"freshet/internal/app"
 	"freshet/internal/app/config"
 	"freshet/internal/test/pgtest"
+	"freshet/internal/test/tier"
 )
 
 // certificate writes a certificate and its key.
@@ -51,6 +52,8 @@ func TestExamine(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Date", now.Format(http.TimeFormat)) }))
 	t.Cleanup(web.Close)
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", "") // so that there is no browser
 	for _, tt := range []struct {
 		name, subject, text string
 		hint                string // part of it
@@ -87,7 +90,11 @@ func TestExamine(t *testing.T) {
 		{name: "the clock is off", subject: "web and clock", text: "differs", clock: time.Minute},
 		{name: "there is no network", subject: "web and clock", text: "refused", page: "http://127.0.0.1:1/"},
 		{name: "the name is unknown", subject: "web and clock", text: "freshet.invalid", hint: "resolv.conf", page: "http://freshet.invalid/"},
-		{name: "the browser does not start", subject: "browser", text: "ended unexpectedly", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "false" }},
+		{name: "the browser does not start", subject: "browser", text: "ended unexpectedly", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "/bin/false" }},
+		{name: "the browser shows a page", spoil: func(t *testing.T, _ *config.Settings) {
+			tier.Slow(t, "it starts Chromium")
+			t.Setenv("PATH", path)
+		}},
 		{name: "the browser is not there", subject: "browser", text: "/nowhere", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "/nowhere" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -136,10 +136,7 @@ func (b *blobs) addJSON(kind string, v any) object {
 func (b *blobs) addLayer(write func(io.Writer) error) (layer object, id string, err error) {
 	var zipped bytes.Buffer
 	plain := sha256.New()
-	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-	if err != nil {
-		return nil, "", err
-	}
+	z := gzip.NewWriter(&zipped)
 	if err := errors.Join(write(io.MultiWriter(z, plain)), z.Close()); err != nil {
 		return nil, "", err
 	}
