@@ -92,7 +92,7 @@ peers: build ## check webhooks, CloudEvents, the stream and feeds with the offic
 	cd bin/peers && npm ci --no-audit --no-fund && node check.mjs $(CURDIR)/$(BIN)
 
 .PHONY: automation
-automation: build ## run the recipes for Node-RED and n8n (needs Node.js 20 and the Internet)
+automation: build ## run the recipes for Node-RED and n8n, and check the dashboard by the types of Grafana (needs Node.js 20)
 	rm -rf bin/automation && cp -R contrib/automation bin/automation
 	cd bin/automation && npm ci --no-audit --no-fund --ignore-scripts && node check.mjs $(CURDIR)/$(BIN)
 

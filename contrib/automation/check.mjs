@@ -1,8 +1,8 @@
 // Runs the recipes for Node-RED and n8n: a daemon polls a page that changes. Node-RED itself receives the change. Of n8n,
 // which is too large to install for this, the library that reads workflows checks the recipe and computes its expression
-// from the change. Run it with: make automation
+// from the change. The dashboard fits the types of Grafana. Run it with: make automation
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -88,4 +88,10 @@ assert.deepEqual(workflow.getChildNodes('Change'), ['Text'])
 const input = [{ json: { body: await change } }]
 assert.match(workflow.expression.getParameterValue(text.value, null, 0, 0, 'Text', input, 'manual', {}), /^page: .*version/)
 console.log('ok      n8n')
+
+writeFileSync('dashboard.ts', `import type { Dashboard } from '@grafana/schema'
+type Written<T> = T extends string ? \`\${T}\` : T extends object ? { [K in keyof T]: Written<T[K]> } : T // constants as texts
+export const dashboard: Written<Dashboard> = ${readFileSync('../../contrib/grafana/freshet.json')}`)
+execFileSync('npx', ['--no-install', 'tsc', '--noEmit', '--skipLibCheck', '--strict', '--module', 'nodenext', 'dashboard.ts'], { stdio: 'inherit' })
+console.log('ok      Grafana')
 process.exit(0)
