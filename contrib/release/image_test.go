@@ -75,7 +75,7 @@ func run(t *testing.T, archive, tag string) container {
 		return map[string]any{"type": kind, "source": kind, "destination": at, "options": options}
 	}
 	spec["mounts"] = []any{mount("proc", "/proc"), mount("tmpfs", "/dev"), mount("tmpfs", "/tmp", "mode=1777"), mount("tmpfs", "/data", "uid=65532", "gid=65532")}
-	spec["linux"] = map[string]any{"namespaces": []any{map[string]any{"type": "mount"}, map[string]any{"type": "pid"}, map[string]any{"type": "ipc"}}}
+	spec["linux"] = map[string]any{"namespaces": []any{map[string]any{"type": "mount"}, map[string]any{"type": "pid"}, map[string]any{"type": "ipc"}, map[string]any{"type": "uts"}}}
 	text, err := json.Marshal(spec)
 	if err := errors.Join(err, os.WriteFile(filepath.Join(bundle, "config.json"), text, 0o600)); err != nil {
 		t.Fatal(err)
