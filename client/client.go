@@ -93,7 +93,7 @@ func New(base string, do func(*http.Request) (*http.Response, error)) *Client {
 
 // Call makes a request of the API with a JSON body, nil for none, and reads the answer into
 // to, nil for none. It is for what no other method does. The path is that in the API
-// reference, such as "/lab/reports/papers".
+// reference, such as "/lab/runs".
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body, to any) error {
 	_, err := c.callIf(ctx, method, path, query, 0, body, to)
 	return err

@@ -69,8 +69,10 @@ func (s Source) isCalled(named string) bool {
 	return strings.EqualFold(s.DisplayName(), named) || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown || Address(s.URL) == strings.TrimSuffix(named, "/")
 }
 
-// DisplayName returns what people call a source: its name, the title of its page, or its URL.
-func (s Source) DisplayName() string { return cmp.Or(s.Name, s.Standing.Title, s.URL) }
+// DisplayName returns what people call a source: its name, the title of its page, or its host and path.
+func (s Source) DisplayName() string {
+	return cmp.Or(s.Name, s.Standing.Title, Address(s.URL), string(s.ID))
+}
 
 // Address returns a URL without its scheme and query.
 func Address(rawURL string) string {

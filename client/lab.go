@@ -10,7 +10,6 @@ import (
 type Lab struct {
 	Policies []LabPolicy `json:"policies" nullable:"false" doc:"That can be replayed"`
 	Limits   LabLimits   `json:"limits"`
-	Reports  []LabReport `json:"reports" nullable:"false" doc:"Without their text"`
 }
 
 // A LabPolicy is a rule by which a replay polls.
@@ -28,13 +27,6 @@ type LabLimits struct {
 	Polls    int `json:"polls" doc:"Of the log, the newest"`
 	Waiting  int `json:"waiting" doc:"Runs that may wait for the one under way"`
 	Kept     int `json:"kept" doc:"Runs that are kept, in memory, until the daemon ends"`
-}
-
-// A LabReport is something to read about policies.
-type LabReport struct {
-	Name  string `json:"name" enum:"papers,results"`
-	Title string `json:"title"`
-	Text  string `json:"text,omitempty" doc:"In Markdown"`
 }
 
 // A LabRequest says what to replay, and how.

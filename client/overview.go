@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"time"
+
+	"freshet/internal/freshet"
 )
 
 // An Overview is what a person wants to know first.
@@ -38,6 +40,8 @@ type Attention struct {
 	Kind    string `json:"kind" enum:"trouble,stopped,disk,webhook,failing,suspect,moved,noisy,levels" doc:"Kind of problem"`
 	Text    string `json:"text" doc:"The problem in words"`
 	Command string `json:"command,omitempty" doc:"Command that helps or shows more"`
+
+	Source freshet.SourceID `json:"source,omitempty" doc:"The source, if it is about one"`
 }
 
 // Overview returns what a person wants to know first.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/reading"
 )
 
 // A NewQuery is the definition of a query.
@@ -120,11 +121,12 @@ type QueryTest struct {
 
 // A QueryFinding is what a query would have matched.
 type QueryFinding struct {
-	Items    []Match  `json:"items" nullable:"false" doc:"The newest matches, oldest first"`
-	Found    int      `json:"found" doc:"Matches in all"`
-	Scanned  int      `json:"scanned" doc:"Changes that were looked at"`
-	Missing  int64    `json:"missing,omitempty" doc:"Changes for which the condition could not be evaluated: a value was missing or of another type"`
-	Warnings []string `json:"warnings,omitempty" doc:"Probable mistakes"`
+	Items    []Match                      `json:"items" nullable:"false" doc:"The newest matches, oldest first"`
+	Found    int                          `json:"found" doc:"Matches in all"`
+	Scanned  int                          `json:"scanned" doc:"Changes that were looked at"`
+	Missing  int64                        `json:"missing,omitempty" doc:"Changes for which the condition could not be evaluated: a value was missing or of another type"`
+	Warnings []string                     `json:"warnings,omitempty" doc:"Probable mistakes"`
+	Fields   map[string]reading.ValueType `json:"fields,omitempty" doc:"The values that sources in its scope have, and their types"`
 }
 
 // A QueryToAdd is a query with where it begins.

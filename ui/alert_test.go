@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"freshet/client"
@@ -92,9 +93,11 @@ func TestAlertInSixClicks(t *testing.T) {
 	b.accessible("rows of a condition")
 	b.shot("alert-rows-1280")
 	type1("Condition", "now.price * 2.0 < 90.0")
-	b.await("document.querySelector('.ask').textContent.includes('says more than rows can')")
+	b.await("document.querySelector('.ask').textContent.includes('Rows cannot express this')")
 	type1("Condition", "now.pri")
 	b.await("document.querySelector('.complete')?.textContent.includes('now.price')")
+	type1("Condition", "ment")
+	b.await("document.querySelector('.complete')?.textContent.includes('mentions()')")
 	type1("Condition", "now.price < 90")
 	b.await("document.querySelector('.ask .good')")
 	click(button("Save"))
@@ -120,6 +123,15 @@ func TestAlertInSixClicks(t *testing.T) {
 		t.Errorf("the sinks are %+v, %v", sinks, err)
 	}
 	b.clean("two alerts")
+
+	// What a watched page states is offered, before it is a value of the source.
+	r.web.PutHTML("/pan", fmt.Sprintf(strings.ReplaceAll(kettle, "kettle", "pan"), 55))
+	r.watch(client.NewSource{ID: "pan", URL: r.web.URL + "/pan"})
+	b.visit("/sources/pan", button("Notify me"))
+	click(button("Notify me"))
+	choose("Notify me when", "below")
+	b.await(labelled("Which number") + ".selectedOptions[0].textContent == 'price (55 now)'")
+	click(button("Cancel"))
 
 	// It is sent again until somebody acknowledges it.
 	if found, err = r.api.Queries.List(t.Context()); err != nil || len(found) != 2 || fmt.Sprint(found[0].Window) != "map[for:10m]" || found[0].Repeat != "30m" {

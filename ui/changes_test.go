@@ -54,6 +54,13 @@ func TestLogOfChanges(t *testing.T) {
 	b.press("\r")
 	b.await(fmt.Sprintf("location.pathname == %q", second))
 
+	// Sources are chosen by their names.
+	b.visit("/changes", "document.querySelectorAll('.log .change').length == 15")
+	b.fill("Source", "Board 2")
+	b.await("location.search == '?source=board2' && document.querySelectorAll('.log .change').length == 3")
+	b.visit("/changes?source=board1", "document.querySelector('[list=sources-found]').value == 'Board 1'")
+	b.clean("changes of a source")
+
 	// The stream of the overview keeps to its tag, in what is there and in what comes.
 	b.visit("/?tag=t0", "document.querySelectorAll('.change').length == 7")
 	r.change("/board1", "board1", board(1, 79)) // has another tag
@@ -82,7 +89,7 @@ func TestAllPolls(t *testing.T) {
 	b.visit("/sources/page/polls", "document.querySelectorAll('tbody tr').length == 100")
 	b.click("Show more")
 	b.await(fmt.Sprintf("document.querySelectorAll('tbody tr').length == %d && ![...document.querySelectorAll('button')].some(e => e.textContent == 'Show more')", len(log.Items)))
-	if got, want := eval[string](b, "[...document.querySelectorAll('tbody tr')].at(-1).textContent"), "first look"; !strings.Contains(got, want) {
+	if got, want := eval[string](b, "[...document.querySelectorAll('tbody tr')].at(-1).textContent"), "first version"; !strings.Contains(got, want) {
 		t.Errorf("the oldest poll is shown as %q, want the %s", got, want)
 	}
 	b.clean("polls")

@@ -139,7 +139,7 @@ func TestFirstHour(t *testing.T) {
 		b.accessible(name)
 		b.shot("hour-" + name)
 		b.click("Ignore parts that always change")
-		b.await("document.body.textContent.includes('Those parts are no change any more')")
+		b.await("document.body.textContent.includes('Those parts are ignored now')")
 	}
 	before := map[string]int64{}
 	for name := range web {

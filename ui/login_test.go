@@ -101,7 +101,7 @@ func TestLogin(t *testing.T) {
 
 	b.visit("/settings/audit", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Audit log') && document.body.textContent.includes('edit source board0')")
 	b.visit("/settings/people", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens')")
-	b.fill("What it is for", "grafana")
+	b.fill("Purpose", "grafana")
 	b.click("Make a token")
 	b.await("document.querySelector('.once')?.textContent.startsWith('ft_')")
 	b.clean("people")

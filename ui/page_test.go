@@ -298,7 +298,7 @@ func TestSettingsAreSaved(t *testing.T) {
 	}
 	b.visit("/queries/dearer", "document.querySelectorAll('tbody tr').length > 3")
 	fill("Only these sources", "")
-	fill("Tell together", `{"every": "hour"}`)
+	fill("Send in one message", `{"every": "hour"}`)
 	press("Save")
 	b.await("document.body.textContent.includes('Saved.')")
 	q, err := r.api.Queries.Get(t.Context(), "dearer")

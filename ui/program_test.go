@@ -24,7 +24,7 @@ func TestProgramSettings(t *testing.T) {
 	b.shot("settings-edited")
 	b.accessible("settings")
 	b.click("Save")
-	b.await("document.body.textContent.includes('It holds from now on')")
+	b.await("document.body.textContent.includes('Saved.')")
 	b.visit("/settings/history", "[...document.querySelectorAll('.field')].some((e) => e.textContent.includes('Keep versions for'))")
 	b.fill("Keep versions for", "90d")
 	b.await("document.body.textContent.includes('Nothing would be deleted now')")
@@ -39,7 +39,7 @@ func TestProgramSettings(t *testing.T) {
 	b.fill("Versions per source", "")
 	b.await("document.body.textContent.includes('Nothing would be deleted now')")
 	b.click("Save")
-	b.await("document.body.textContent.includes('It holds from now on')")
+	b.await("document.body.textContent.includes('Saved.')")
 	s, err := r.api.Settings(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSettingsChangedBySomebodyElse(t *testing.T) {
 	b.accessible("a conflict")
 	b.shot("settings-conflict")
 	b.click("Save")
-	b.await("document.body.textContent.includes('It holds from now on') && !document.body.textContent.includes('Somebody else')")
+	b.await("document.body.textContent.includes('Saved.') && !document.body.textContent.includes('Somebody else')")
 	if st, err := r.api.Status(t.Context()); err != nil || st.Budget != "1200/m" {
 		t.Errorf("the budget is %s, %v", st.Budget, err)
 	}

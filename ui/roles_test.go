@@ -46,7 +46,7 @@ var inRole = []struct {
 	{"/sources/board1", "document.querySelector('.diff')", []string{"Share", "Poll now", "Pause", "Notify me"}, nil},
 	{"/sources/board1/settings", "document.querySelector('input.input')?.closest('form, .cols')", []string{"Save", "Discard", "Stop watching", "Choose an element", "Add a step"}, nil},
 	{"/sources/board1/polls", "document.querySelectorAll('tbody tr').length > 3", []string{"Poll now"}, nil},
-	{"/queries", "document.body.textContent.includes('What can be asked')", []string{"New"}, nil},
+	{"/queries", "document.body.textContent.includes('Examples')", []string{"New"}, nil},
 	{"/queries/dearer", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Sinks')", []string{"New", "Save", "Turn off", "Remove the query", "Add"}, nil},
 	{"/sinks", "document.body.textContent.includes('Kinds of sink') && document.querySelector('th.kind')", []string{"Add"}, nil},
 	{"/sinks/held", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'State')", []string{"Edit", "Test", "Preview", "Resume", "Remove", "Send again"}, nil},

@@ -54,19 +54,19 @@ func TestSinks(t *testing.T) {
 	b.clean("kinds of sinks")
 	b.visit("/sinks/new?kind=slack", "document.querySelectorAll('select option').length > 5")
 	b.fill("Name", "ops")
-	b.fill("Where to", chat.URL+"/in")
+	b.fill("URL", chat.URL+"/in")
 	b.click("Show a sample")
 	b.await("document.querySelector('.as pre')?.textContent.includes('Sample of Freshet')")
 	b.accessible("a new sink")
 	b.click("Save")
-	b.await("location.pathname == '/sinks/ops' && document.querySelector('.say')?.textContent.includes('works')")
-	b.click("Test")
+	b.await("location.pathname == '/sinks/ops' && document.querySelector('.say')?.textContent.includes('Works')")
+	b.click("Send a test message")
 	b.await("document.body.textContent.includes('Accepted: 200 OK')")
 
 	// A URL says the kind.
 	b.visit("/sinks/new", "document.querySelectorAll('select option').length > 5")
 	b.fill("Name", "phone")
-	b.fill("Where to", "ntfy://"+chat.Listener.Addr().String()+"/topic?scheme=http")
+	b.fill("URL", "ntfy://"+chat.Listener.Addr().String()+"/topic?scheme=http")
 	b.clean("a new sink by its URL")
 	b.accessible("a new sink by its URL")
 	b.shot("sink-by-url-1280")
@@ -79,7 +79,7 @@ func TestSinks(t *testing.T) {
 	if s, err := r.api.Sinks.Get(t.Context(), "phone"); err != nil || s.Kind != "ntfy" {
 		t.Errorf("the kind is %q, %v", s.Kind, err)
 	}
-	b.visit("/sinks/ops", "document.querySelector('.say')?.textContent.includes('works')") // not one that is about to go
+	b.visit("/sinks/ops", "document.querySelector('.say')?.textContent.includes('Works')") // not one that is about to go
 	if err := r.api.Sinks.Remove(t.Context(), "phone"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +88,9 @@ func TestSinks(t *testing.T) {
 		r.change("/board0", "board0", board(0, edition))
 	}
 	change(60)
-	b.await("[...document.querySelectorAll('tbody tr')].some(e => e.textContent.includes('board0.') && e.textContent.includes('accepted'))")
-	b.click("Hold")
-	b.await("document.querySelector('.say')?.textContent.includes('on hold')")
+	b.await("[...document.querySelectorAll('tbody tr')].some(e => e.title.includes('board0.') && e.textContent.includes('accepted'))")
+	b.click("Pause")
+	b.await("document.querySelector('.say')?.textContent.includes('Paused')")
 	change(61)
 	if got := chat.got(); len(got) != 2 {
 		t.Errorf("a sink that is held back was sent %d messages, want the test and one change", len(got))
@@ -153,7 +153,7 @@ func TestReceiversOfAQuery(t *testing.T) {
 	b.visit("/queries/dearer", "document.body.textContent.includes('None yet')")
 	b.visit("/sinks/new?kind=json&query=dearer", "document.querySelectorAll('select option').length > 5")
 	b.fill("Name", "deals")
-	b.fill("Where to", chat.URL)
+	b.fill("URL", chat.URL)
 	b.click("Save")
 	b.await("location.pathname == '/sinks/deals' && document.querySelector('.say')")
 	b.visit("/queries/dearer", "document.querySelector('a[href=\"/sinks/deals\"]')")

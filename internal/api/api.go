@@ -22,7 +22,7 @@ func New(cfg Config) http.Handler {
 	users := &authAPI{Server: s, store: cfg.Store, queries: cfg.QueryStore, gate: cfg.Auth.Gate, provider: cfg.Auth.Provider, base: cfg.Base}
 	budget := &budgetAPI{Server: s, daemon: cfg.Daemon}
 	sites := &siteAPI{Server: s, store: cfg.Store, frontier: cfg.Frontier, daemon: cfg.Daemon}
-	sinks := &sinkAPI{Server: s, changes: cfg.Store, sinks: cfg.Sinks}
+	sinks := &sinkAPI{Server: s, store: cfg.Store, sinks: cfg.Sinks}
 	settings := &settingsAPI{Server: s, daemon: cfg.Daemon, settings: cfg.Settings}
 	status := &statusAPI{
 		Server: s, ProgramConfig: cfg.Program, store: cfg.Store, daemon: cfg.Daemon, sinks: cfg.Sinks, queries: cfg.Queries,

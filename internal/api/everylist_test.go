@@ -19,7 +19,6 @@ var wholeLists = map[string]string{
 	"get-facets tags":          "the hundred with most sources",
 	"get-flow items":           "one for each hour that the request asks for",
 	"get-lab policies":         "those that the program has",
-	"get-lab reports":          "those that the program has",
 	"get-numbers-by-day items": "one for each day of the span that the request asks for",
 	"get-outline items":        "of one version, and bounded",
 	"get-overview attention":   "the first few",

@@ -212,7 +212,11 @@ func (a *changeAPI) writeFeed(ctx context.Context, f feed, form, known string) (
 // feedEvents returns what stands in a feed.
 func (a *changeAPI) feedEvents(ctx context.Context, f feed) (events []*sinks.Event, err error) {
 	for _, c := range f.changes {
-		events = append(events, sinks.NewEvent(ctx, c, a.base, delivery.Texts(a.store, c)))
+		c, texts, err := delivery.Shown(ctx, a.store, c)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, sinks.NewEvent(ctx, c, a.base, texts))
 	}
 	for _, m := range f.matches {
 		known, err := delivery.Known(ctx, a.store, m)

@@ -14,7 +14,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
-	"freshet/docs"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
@@ -55,10 +54,6 @@ func (a *labAPI) routeLab() {
 		Summary: "Show the available policies, and the limits of a run",
 	}, a.getLab)
 	rest.Route(a.Server, huma.Operation{
-		OperationID: "get-lab-report", Method: http.MethodGet, Path: "/api/v1/lab/reports/{name}", Tags: tags,
-		Summary: "Read a report on policies",
-	}, a.getLabReport)
-	rest.Route(a.Server, huma.Operation{
 		OperationID: "start-lab-run", Method: http.MethodPost, Path: "/api/v1/lab/runs", Tags: tags,
 		Summary: "Compare policies and budgets on recorded history", DefaultStatus: http.StatusAccepted,
 		Description: "Replays the log of polls in virtual time with each policy and budget; nothing is fetched. One run goes on at a time, others wait. " +
@@ -96,27 +91,8 @@ var labPolicies = []client.LabPolicy{
 	{Name: "sample-subset", About: "Samples each site first, and polls only the best sites"},
 }
 
-// labReports are the reports that can be read.
-var labReports = []client.LabReport{
-	{Name: "papers", Title: "The papers behind Freshet", Text: docs.Papers},
-	{Name: "results", Title: "Policies on recorded histories", Text: docs.Results},
-}
-
 func (a *labAPI) getLab(context.Context, *struct{}) (*rest.Body[client.Lab], error) {
-	l := client.Lab{Policies: labPolicies, Limits: labLimits, Reports: []client.LabReport{}}
-	for _, r := range labReports {
-		l.Reports = append(l.Reports, client.LabReport{Name: r.Name, Title: r.Title})
-	}
-	return rest.Reply(l), nil
-}
-
-type labReportInput struct {
-	Name string `path:"name" enum:"papers,results" doc:"Name of the report"`
-}
-
-func (a *labAPI) getLabReport(_ context.Context, in *labReportInput) (*rest.Body[client.LabReport], error) {
-	at := slices.IndexFunc(labReports, func(r client.LabReport) bool { return r.Name == in.Name })
-	return rest.Reply(labReports[at]), nil
+	return rest.Reply(client.Lab{Policies: labPolicies, Limits: labLimits}), nil
 }
 
 type labRunInput struct {

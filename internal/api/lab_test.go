@@ -200,13 +200,6 @@ func TestLabKnowsAllPolicies(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)
 	}
-	for _, report := range l.Reports {
-		var full client.LabReport
-		r.do("GET", "/api/v1/lab/reports/"+report.Name, nil).is(200).into(&full)
-		if len(full.Text) < 1000 || report.Text != "" {
-			t.Errorf("report %s has %d bytes of text, and %d in the list", report.Name, len(full.Text), len(report.Text))
-		}
-	}
 }
 
 // One run at a time, a few that wait, the last that are kept; who is cancelled ends.

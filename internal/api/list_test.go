@@ -42,6 +42,10 @@ func TestSortedList(t *testing.T) {
 	if r.do("GET", "/api/v1/changes/newest?limit=1", nil).is(200).into(&changes); len(changes.Items) != 1 || changes.Items[0].Title != "Page C" {
 		t.Errorf("the newest change: %+v, want the title of its page", changes.Items)
 	}
+	var found client.QueryFinding
+	if r.do("POST", "/api/v1/queries/test", map[string]any{"limit": 1}).is(200).into(&found); len(found.Items) != 1 || found.Items[0].Change.Title != "Page C" {
+		t.Errorf("the newest match: %+v, want the title of its page", found.Items)
+	}
 	for query, want := range map[string]string{
 		"sort=id":                          "a b c d e f",
 		"sort=id&reverse=true":             "f e d c b a",

@@ -115,12 +115,17 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 	if len(matches) == 0 {
 		t.at = max(t.at, end)
 	}
+	titles := titler{t.store, map[freshet.SourceID]string{}}
 	for _, m := range matches {
 		completed, err := t.completed(ctx, m)
 		if err != nil {
 			return nil, err
 		}
-		told = append(told, sinks.MatchOf(m, completed))
+		shown := sinks.MatchOf(m, completed)
+		if err := titles.add(ctx, shown.Change); err != nil {
+			return nil, err
+		}
+		told = append(told, shown)
 		t.at = max(t.at, m.Cursor)
 	}
 	return told, nil

@@ -14,6 +14,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/freshet"
+	"freshet/internal/mask"
 )
 
 func (a *statusAPI) routeOverview() {
@@ -101,7 +102,7 @@ func (a *statusAPI) survey(ctx context.Context) (found survey, err error) {
 		var list freshet.SourceList
 		list, err = a.store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
 		for _, w := range list.Sources {
-			s := client.Source{NewSource: client.NewSource{ID: w.ID}, Standing: standingOf(w)}
+			s := client.Source{NewSource: client.NewSource{ID: w.ID, Name: w.Name, URL: mask.URL(w.URL)}, Standing: standingOf(w)}
 			if in[state] == 1 && len(s.Standing.Remedies) > 0 && s.Standing.Remedies[0].What != "poll" {
 				found.helps[kind] = s.Standing.Remedies[0].Command
 			}
@@ -110,15 +111,15 @@ func (a *statusAPI) survey(ctx context.Context) (found survey, err error) {
 	}
 	look(freshet.IsFailing, "failing", func(s client.Source) {
 		if s.Standing.LastError != nil {
-			found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
+			found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.DisplayName(), s.Standing.LastError.Class))
 		}
 	})
 	look(freshet.IsSuspect, "suspect", func(s client.Source) {
 		if s.Standing.Suspect != nil {
-			found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
+			found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.DisplayName(), s.Standing.Suspect.Class))
 		}
 	})
-	look(freshet.IsNoisy, "noisy", func(s client.Source) { found.noisy = append(found.noisy, string(s.ID)) })
+	look(freshet.IsNoisy, "noisy", func(s client.Source) { found.noisy = append(found.noisy, s.DisplayName()) })
 	look(freshet.IsMoved, "moved", func(s client.Source) { found.moved = append(found.moved, s) })
 	return found, err
 }
@@ -135,7 +136,7 @@ func (s survey) attention() (all []client.Attention) {
 	}
 	for _, m := range s.moved {
 		all = append(all, client.Attention{
-			Kind: "moved", Text: fmt.Sprintf("%s has moved to %s", m.ID, m.Standing.MovedTo), Command: fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo),
+			Kind: "moved", Source: m.ID, Text: fmt.Sprintf("%s has moved to %s", m.DisplayName(), m.Standing.MovedTo), Command: fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo),
 		})
 	}
 	if s.Noisy > 0 {

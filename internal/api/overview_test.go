@@ -33,7 +33,7 @@ func TestOverview(t *testing.T) {
 	if want := (client.StateCounts{All: 4, Failing: 1, Paused: 1, Unseen: 1}); o.Sources != want {
 		t.Errorf("sources: %+v, want %+v", o.Sources, want)
 	}
-	want := []client.Attention{{Kind: "failing", Text: "1 source is failing: b (http.404)", Command: "freshet list --failing"}}
+	want := []client.Attention{{Kind: "failing", Text: "1 source is failing: " + client.Address(r.Origin.URL) + "/b (http.404)", Command: "freshet list --failing"}}
 	if diff := cmp.Diff(want, o.Attention); diff != "" {
 		t.Errorf("attention (-want +got):\n%s", diff)
 	}

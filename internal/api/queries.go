@@ -367,9 +367,13 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 	if err != nil {
 		return nil, told(err)
 	}
-	report, err := a.admitQuery(ctx, defined)
+	schema, err := queries.SchemaOf(ctx, a.store, defined.Scope)
 	if err != nil {
 		return nil, err
+	}
+	report, err := queries.Check(defined, schema)
+	if err != nil {
+		return nil, told(err)
 	}
 	since, err := a.since(in.Body.Since)
 	if err != nil {
@@ -385,7 +389,8 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 	if err != nil {
 		return nil, err
 	}
-	answer := client.QueryFinding{Items: []client.Match{}, Found: found.Found, Scanned: found.Scanned, Missing: found.Tally.Missing, Warnings: report.Warnings}
+	answer := client.QueryFinding{Items: []client.Match{}, Found: found.Found, Scanned: found.Scanned, Missing: found.Tally.Missing, Warnings: report.Warnings, Fields: schema.Fields}
+	titles := titler{a.store, map[freshet.SourceID]string{}}
 	for _, m := range found.Matches {
 		var completed *freshet.Change
 		if n := len(m.Changes); n > 0 {
@@ -393,7 +398,11 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 				completed = &c
 			}
 		}
-		answer.Items = append(answer.Items, sinks.MatchOf(m, completed))
+		shown := sinks.MatchOf(m, completed)
+		if err := titles.add(ctx, shown.Change); err != nil {
+			return nil, err
+		}
+		answer.Items = append(answer.Items, shown)
 	}
 	return rest.Reply(answer), nil
 }

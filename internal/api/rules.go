@@ -180,12 +180,11 @@ var rules = map[string]rest.Rule{
 	"GET /api/v1/sinks/{name}/letters":  reader,
 	"POST /api/v1/sinks/{name}/replay":  repeatable(writer),
 
-	"GET /api/v1/lab":                reader,
-	"GET /api/v1/lab/reports/{name}": reader,
-	"GET /api/v1/lab/runs":           reader,
-	"POST /api/v1/lab/runs":          repeatable(writer),
-	"GET /api/v1/lab/runs/{id}":      reader,
-	"DELETE /api/v1/lab/runs/{id}":   writer,
+	"GET /api/v1/lab":              reader,
+	"GET /api/v1/lab/runs":         reader,
+	"POST /api/v1/lab/runs":        repeatable(writer),
+	"GET /api/v1/lab/runs/{id}":    reader,
+	"DELETE /api/v1/lab/runs/{id}": writer,
 
 	"GET /api/v1/budget":                      reader,
 	"GET /api/v1/numbers":                     ofList,

@@ -22,8 +22,8 @@ import (
 // sinkAPI serves sinks and their deliveries.
 type sinkAPI struct {
 	*rest.Server
-	changes freshet.ChangeLog
-	sinks   *delivery.Sinks // nil means none
+	store freshet.Store
+	sinks *delivery.Sinks // nil means none
 }
 
 func (a *sinkAPI) routes() {
@@ -304,7 +304,7 @@ func (a *sinkAPI) testSink(ctx context.Context, in *testSinkInput) (*rest.Body[c
 	if err != nil {
 		return nil, err
 	}
-	at, err := a.FindChange(ctx, a.changes, place)
+	at, err := a.FindChange(ctx, a.store, place)
 	if err != nil {
 		return nil, err
 	}
@@ -365,8 +365,13 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 		return nil, err
 	}
 	page := client.DeadLetterPage{Items: []client.DeadLetter{}, Next: in.After}
+	titles := titler{a.store, map[freshet.SourceID]string{}}
 	for _, l := range letters {
-		page.Items = append(page.Items, letterOf(l))
+		letter, err := letterOf(ctx, l, titles)
+		if err != nil {
+			return nil, err
+		}
+		page.Items = append(page.Items, letter)
 		if p := l.Batch; p.Cursor > 0 {
 			page.Next = fmt.Sprintf("%s%d", batchMark, p.Cursor)
 		} else {
@@ -377,7 +382,7 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 }
 
 // letterOf returns a delivery as the API tells it.
-func letterOf(d sinks.PendingDelivery) client.DeadLetter {
+func letterOf(ctx context.Context, d sinks.PendingDelivery, titles titler) (client.DeadLetter, error) {
 	told := client.DeadLetter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
 	if p := d.Batch; p.Cursor > 0 {
 		told.Query, told.First, told.Last, told.At = string(p.Query), p.From, p.To, rest.UTC(p.At)
@@ -385,7 +390,7 @@ func letterOf(d sinks.PendingDelivery) client.DeadLetter {
 		change := sinks.ChangeOf(d.Change)
 		told.Change, told.At = &change, change.Before
 	}
-	return told
+	return told, titles.add(ctx, told.Change)
 }
 
 // batchMark tells where a list of letters goes on among those of queries.
@@ -404,7 +409,7 @@ func (a *sinkAPI) letterAt(ctx context.Context, after string) (at sinks.Position
 	if err != nil {
 		return at, err
 	}
-	at.Cursor, err = a.FindChange(ctx, a.changes, place)
+	at.Cursor, err = a.FindChange(ctx, a.store, place)
 	return at, err
 }
 
@@ -486,8 +491,13 @@ func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[c
 		next := in.Offset + in.Limit
 		debts, list.Next = debts[:in.Limit], &next
 	}
+	titles := titler{a.store, map[freshet.SourceID]string{}}
 	for _, d := range debts {
-		list.Items = append(list.Items, client.PendingDelivery{DeadLetter: letterOf(d), Next: rest.UTC(d.Due)})
+		letter, err := letterOf(ctx, d, titles)
+		if err != nil {
+			return nil, err
+		}
+		list.Items = append(list.Items, client.PendingDelivery{DeadLetter: letter, Next: rest.UTC(d.Due)})
 	}
 	return rest.Reply(list), nil
 }

@@ -15,7 +15,18 @@ const (
 // any text.
 func NeedsScript(mediaType string, body, text []byte) bool {
 	text = bytes.TrimSpace(text)
-	return MayNeedScript(mediaType, int64(len(text))) && (len(body) >= blankBody || len(text) == 0) && bytes.Contains(bytes.ToLower(body), []byte("<script"))
+	return MayNeedScript(mediaType, int64(len(text))) && (len(body) >= blankBody || len(text) == 0) && runsScript(body)
+}
+
+// runsScript reports whether a page has a script that a browser would run. Data for search engines is none.
+func runsScript(body []byte) bool {
+	for body = bytes.ToLower(body); ; {
+		_, after, found := bytes.Cut(body, []byte("<script"))
+		if tag, _, _ := bytes.Cut(after, []byte(">")); !found || !bytes.Contains(tag, []byte("json")) {
+			return found
+		}
+		body = after
+	}
 }
 
 // MayNeedScript reports whether a page with so many bytes of text has to be asked about by NeedsScript.

@@ -86,6 +86,7 @@ type Change struct {
 type Label struct {
 	URL, Name string
 	Tags      []string
+	Title     string // of its page, in messages about a source without a name
 }
 
 // Place returns the place of the change in the log of all changes.

@@ -69,9 +69,13 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The page names every name, member and function of conditions.
+// The documentation names every name, member and function of conditions, and the editor completes them.
 func TestVocabularyIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/queries.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	editor, err := os.ReadFile("../../ui/src/condition.tsx")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +86,9 @@ func TestVocabularyIsDocumented(t *testing.T) {
 	for _, word := range all {
 		if !regexp.MustCompile("`[^`\n]*\\b" + word + "\\b[^`\n]*`").Match(page) {
 			t.Errorf("docs/reference/queries.md does not name %q", word)
+		}
+		if !regexp.MustCompile(`[ '.]` + word + `\b`).Match(editor) {
+			t.Errorf("ui/src/condition.tsx does not complete %q", word)
 		}
 	}
 }

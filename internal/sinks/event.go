@@ -18,7 +18,7 @@ func ChangeOf(c freshet.Change) client.Change {
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
 		Summary: c.Summary, Suspect: client.SuspectOf(c.Suspect, c.Landed),
 		Fields: client.FieldChangesOf(c.Details.Fields), Items: client.ItemChangesOf(c.Details.Items), Page: c.Details.Page, Text: (*client.TextChange)(c.Details.Text),
-		URL: mask.URL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
+		URL: mask.URL(c.Label.URL), Name: c.Label.Name, Title: c.Label.Title, Tags: c.Label.Tags,
 	}
 }
 

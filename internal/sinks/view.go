@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"html"
 	"net/url"
@@ -35,7 +36,7 @@ type Event struct {
 	ID       string           // of the event; the same on every delivery
 	Kind     string           // change, match or digest
 	Source   freshet.SourceID // ID of the source
-	Title    string           // its name or, if it has none, the host of its URL
+	Title    string           // its name, the title of its page, or its host and path
 	Name     string
 	URL      string // without secrets
 	Tags     []string
@@ -109,8 +110,8 @@ func (e *Event) HTML() (string, error) {
 
 // titleOf returns what to call a source.
 func titleOf(c freshet.Change) string {
-	if c.Label.Name != "" {
-		return c.Label.Name
+	if called := cmp.Or(c.Label.Name, c.Label.Title); called != "" {
+		return called
 	}
 	if u, err := url.Parse(c.Label.URL); err == nil && u.Host != "" {
 		return u.Host + strings.TrimSuffix(u.Path, "/")

@@ -20,6 +20,21 @@ export interface Draft {
 /** An Offer is a value that a condition can look at, and how it is extracted if it is not yet. */
 export interface Offer { name: string; how?: unknown; now?: unknown }
 
+/** A Suggestion is a way to read a page, with the values that it finds. */
+export interface Suggestion {
+  what: string; why: string; url?: string; select?: { css?: string; jsonpath?: string }; read?: unknown[]; extract?: Record<string, unknown>; items?: Record<string, unknown>;
+  text?: string; count?: number; fields?: Record<string, unknown>;
+}
+
+/** offersOf returns the values that were found on a page, those of a shop first. */
+export function offersOf(items: Suggestion[]): Offer[] {
+  const found: Offer[] = [];
+  for (const w of items) {
+    for (const [name, how] of Object.entries(w.extract ?? {})) if (!found.some((o) => o.name === name)) found.push({ name, how, now: w.fields?.[name] });
+  }
+  return found.filter((o) => typeof o.now !== 'string' || o.name === 'price');
+}
+
 /** An On says what an alert is about: a source, with an edit of it, or one to be added. */
 export interface On { source?: string; edit?: Record<string, unknown>; watch?: Record<string, unknown> }
 
@@ -154,7 +169,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
         <>
           <div class="row wrap">
             <select class="input" aria-label="Send it to" value={d.to} onChange={(e) => change({ to: e.currentTarget.value })}>
-              {changes && <option value="">where it is sent now</option>}
+              {changes && <option value="">to where it is sent now</option>}
               {names?.map((name) => <option key={name} value={name}>{changes ? 'and ' : ''}to {name}</option>)}
               <option value="+">to a new sink</option>
             </select>
@@ -164,7 +179,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
           <div class="row wrap">
             <Choice label="How long it must last" of={lasting} value={d.lasts} set={(lasts) => change({ lasts })} />
             <Choice label="How often it is sent" of={repeats} value={d.repeat} set={(repeat) => change({ repeat })} />
-            {already.includes(d.kind) && !d.lasts && <label class="row"><input type="checkbox" checked={d.first} onChange={(e) => change({ first: e.currentTarget.checked })} /> also if it is so already</label>}
+            {already.includes(d.kind) && !d.lasts && <label class="row"><input type="checkbox" checked={d.first} onChange={(e) => change({ first: e.currentTarget.checked })} /> also if it is already true</label>}
           </div>
           {needsServer && <p class="small warn" role="status">E-mail needs a mail server, once for all addresses. <a href="/settings/notifications" target="_blank">Set it in a new tab</a>, then come back.</p>}
           <Outcome of={testing} />
@@ -197,11 +212,10 @@ export function Acknowledge({ of: q, done }: { of: Query; done: () => void }) {
 }
 
 /** Alerts lists the alerts of a source, and adds and changes them. */
-export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, unknown> }) {
+export function Alerts({ of: s }: { of: Source }) {
   const list = useLoad<{ items: Query[] }>((signal) => get('/queries', {}, signal), [s.id], 30_000);
   const [editing, edit] = useState<string>(); // the id of a query, or "" for a new alert
   const mine = (l: { items: Query[] }) => l.items.filter((q) => q.scope?.sources?.includes(s.id));
-  const offers = Object.keys(s.extract ?? {}).map((name) => ({ name, now: fields?.[name] }));
   const done = () => {
     edit(undefined);
     list.reload();
@@ -210,8 +224,8 @@ export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, 
     <Section title="Alerts" side={editing === undefined && <Button kind="ghost" icon="plus" onClick={() => edit('')}>Notify me</Button>}>
       <Show of={list}>{(l) => (
         <>
-          {mine(l).length === 0 && editing === undefined && <p class="empty">Nobody is notified of this source alone.</p>}
-          {mine(l).map((q) => (editing === q.id ? <Edit key={q.id} source={s.id} offers={offers} of={q} done={done} /> : (
+          {mine(l).length === 0 && editing === undefined && <p class="empty">No alerts for this source.</p>}
+          {mine(l).map((q) => (editing === q.id ? <Edit key={q.id} source={s} of={q} done={done} /> : (
             <p key={q.id} class="row wrap">
               <a class="grow one" href={'/queries/' + encodeURIComponent(q.id)} title={tidy(q.name ?? '')}><bdi>{tidy(q.words || q.when || 'anything changes')}</bdi></a>
               <span class="small dim">{q.paused ? 'off' : plural(q.matches, 'match', 'matches')}</span>
@@ -219,7 +233,7 @@ export function Alerts({ of: s, fields }: { of: Source; fields?: Record<string, 
               {q.origin !== 'file' && <Button local needs="write" kind="ghost" label={`Change the alert ${q.name ?? q.id}`} onClick={() => edit(q.id)}>Change</Button>}
             </p>
           )))}
-          {editing === '' && <Edit source={s.id} offers={offers} done={done} />}
+          {editing === '' && <Edit source={s} done={done} />}
         </>
       )}</Show>
     </Section>
@@ -232,7 +246,11 @@ function triggerOf(d: Draft, q: Query): { trigger?: string } {
   return already.includes(d.kind) && !d.lasts ? { trigger: d.first ? 'first' : 'becomes' } : {};
 }
 
-function Edit({ source, offers, of: q, done }: { source: string; offers: Offer[]; of?: Query; done: () => void }) {
+function Edit({ source: s, of: q, done }: { source: Source; of?: Query; done: () => void }) {
+  const source = s.id;
+  const found = useLoad<{ items: Suggestion[] }>((signal) => get(`/sources/${part(source)}/suggestions`, {}, signal).catch(() => ({ items: [] })) as Promise<{ items: Suggestion[] }>, [source]);
+  const kept = Object.keys(s.extract ?? {}), seen = offersOf(found.data?.items ?? []);
+  const offers = [...kept.map((name) => ({ name, now: seen.find((o) => o.name === name)?.now })), ...seen.filter((o) => !kept.includes(o.name) && o.now !== null)];
   const [draft, set] = useState<Draft>(q ? draftOf(q) : blank);
   const [saving, save] = useAction();
   const ready = asked(draft) !== undefined && (q || toOf(draft));
@@ -240,7 +258,7 @@ function Edit({ source, offers, of: q, done }: { source: string; offers: Offer[]
   const body = { ...bodyOf(draft, on, offers), ...(q && { id: q.id, for: draft.lasts || '0', repeat: draft.repeat || '0', ...triggerOf(draft, q) }) };
   return (
     <div class="stack panel">
-      <Field label="Name" help="empty means one made of the source and the condition"><input class="input" value={draft.name} onInput={(e) => set({ ...draft, name: e.currentTarget.value })} /></Field>
+      <Field label="Name" help="empty means source and condition"><input class="input" value={draft.name} onInput={(e) => set({ ...draft, name: e.currentTarget.value })} /></Field>
       <Ask draft={draft} set={set} on={on} offers={offers} none={q ? undefined : 'choose'} changes={!!q} />
       <div class="row wrap">
         <Button kind="main" busy={saving.busy} disabled={!ready} onClick={() => save(async () => { await send('POST', '/alerts', body); done(); })}>Save</Button>

@@ -3,7 +3,7 @@ import { address, get, part, send } from './api';
 import { count, millis, percent, plural, rate, span, tidy } from './format';
 import { quote } from './lines';
 import { useAction, useLoad } from './load';
-import { AsLines, Button, Mark, nameOf, Outcome, Section, Show, sourcePath, type Mood } from './parts';
+import { AsLines, Button, Mark, moodWords, nameOf, Outcome, Section, Show, sourcePath, type Mood } from './parts';
 import { Remedies } from './remedies';
 import type { Attention, Overview as Data, Rate, Source } from './types';
 
@@ -35,18 +35,18 @@ const noisy = (s: Source) => troubled(s, 'noisy', 'Noisy', 'It differs at nearly
 
 /** moved reads what the overview says of a source that has moved for good. */
 function moved(a: Attention): Row[] {
-  const [, id, to] = /^(\S+) has moved to (\S+)$/.exec(a.text) ?? [];
+  const id = a.source, to = a.text.slice(a.text.lastIndexOf(' ') + 1);
   if (!id) return [];
-  return [{ id, name: id, is: 'level', kind: 'Moved', text: `It has moved for good to ${to}.`, remedies: [patch(id, 'Watch it there', { url: to }, `--url ${quote(to)}`, 'It is watched there from now on.')] }];
+  return [{ id, name: id, is: 'level', kind: 'Moved', text: `It has moved for good to ${to}.`, remedies: [patch(id, 'Watch it there', { url: to }, `--url ${quote(to)}`, 'It is watched there now.')] }];
 }
 
-const holds: Record<string, string> = { budget: 'the budget holds it back', host: 'its host allows no more', min_gap: 'its own bound (min_gap) holds it back', source_gap: 'the pause of all sources holds it back', rate: 'it changes too often for any poller', unknown: 'too little is known of it', worth: 'polls of others are worth more' };
+const holds: Record<string, string> = { budget: 'the budget is too small', host: 'its host allows no more polls', min_gap: 'its minimum interval is too long', source_gap: 'the minimum interval of all sources is too long', rate: 'it changes too often', unknown: 'too little is known of it', worth: 'other sources need the polls more' };
 
 function starved(p: Pledge): Row {
   const can = p.need_gap && (p.hold === 'worth' || p.hold === 'budget');
   return {
-    id: p.id, name: p.id, is: 'level', kind: 'Starved', text: `${p.level} is wanted, ${percent(p.share)} is expected: ${holds[p.hold ?? ''] ?? p.hold ?? ''}.${p.need_per_day ? ` It would take ${count(p.need_per_day)} polls a day.` : ''}`,
-    remedies: can ? [patch(p.id, `Poll every ${span(millis(p.need_gap))}`, { max_gap: p.need_gap }, `--max-gap ${p.need_gap}`, 'It is polled as often as the level takes.')] : p.hold === 'min_gap' ? [patch(p.id, 'Lift its bound', { min_gap: null }, '--min-gap 0s', 'It may be polled as often as it is worth.')] : [],
+    id: p.id, name: p.id, is: 'level', kind: moodWords.level, text: `${p.level} is wanted, ${percent(p.share)} is expected: ${holds[p.hold ?? ''] ?? p.hold ?? ''}.${p.need_per_day ? ` It would take ${count(p.need_per_day)} polls a day.` : ''}`,
+    remedies: can ? [patch(p.id, `Poll every ${span(millis(p.need_gap))}`, { max_gap: p.need_gap }, `--max-gap ${p.need_gap}`, 'It is polled as often as the service level needs.')] : p.hold === 'min_gap' ? [patch(p.id, 'Remove the interval', { min_gap: null }, '--min-gap 0s', 'It is polled more often now.')] : [],
   };
 }
 
@@ -54,7 +54,7 @@ function starved(p: Pledge): Row {
 function expensive(m: Market): Row[] {
   if (m.too_early) return [];
   return (m.eaters ?? []).filter((e) => e.rate_per_day.known !== 'unknown' && e.polls_per_day > 24 && e.polls_per_day > m.now.polls_per_day * 0.05 && e.captured_per_day < e.polls_per_day / 100).slice(0, most).map((e) => ({
-    id: e.id, name: e.id, is: 'level' as Mood, kind: 'Expensive', text: `${count(e.polls_per_day)} polls a day, ${percent(e.polls_per_day / m.now.polls_per_day)} of the budget, for ${rate(e.captured_per_day)} changes.`,
+    id: e.id, name: e.id, is: 'level' as Mood, kind: 'Expensive', text: `${count(e.polls_per_day)} polls a day, ${percent(e.polls_per_day / m.now.polls_per_day)} of the budget, find ${rate(e.captured_per_day)} changes.`,
     remedies: [patch(e.id, 'At most every hour', { min_gap: '1h' }, '--min-gap 1h', 'It is polled once an hour at most.')],
   }));
 }
@@ -66,10 +66,11 @@ async function find(signal: AbortSignal, items: Attention[], sources: Data['sour
     list('failing', sources.failing), list('suspect', sources.suspect), list('noisy', sources.noisy),
     get<Market>('/budget', { points: 1, eaters: 20, levels: true }, signal).catch(() => undefined),
   ]);
-  return [
+  const rows = [
     ...bad.map(failing), ...items.filter((a) => a.kind === 'moved').flatMap(moved),
     ...(market?.levels?.items ?? []).filter((p) => !p.kept).slice(0, most).map(starved), ...doubted.map(suspect), ...loud.map(noisy), ...(market ? expensive(market) : []),
   ];
+  return Promise.all(rows.map(async (r) => (r.source ? r : { ...r, name: nameOf(await get<Source>('/sources/' + part(r.id), {}, signal).catch(() => r)) })));
 }
 
 const words: Record<string, string> = { trouble: 'Nothing is captured', stopped: 'Nothing is polled', disk: 'Disk', webhook: 'Delivery' };

@@ -1,4 +1,4 @@
-// Import: a list that was pasted, dropped or chosen, and what would become of each entry.
+// Import: a list that was pasted, dropped or chosen, and the result of each entry.
 import { useEffect, useState } from 'preact/hooks';
 import { address, Problem, send } from './api';
 import { count, plural, short, tidy } from './format';
@@ -69,21 +69,21 @@ export function Bring() {
     return `${plural(done.added, 'source')} added${done.known ? `, ${count(done.known)} watched already` : ''}${done.wrong ? `, ${count(done.wrong)} could not be added` : ''}.`;
   });
   return (
-    <Section title="Bring a list" note="addresses, CSV, OPML, bookmarks, urlwatch, webchanges, changedetection.io, Distill, Huginn">
+    <Section title="Import a list">
       <div
         class={`drop ${over ? 'over' : ''}`} onDragOver={(e) => { e.preventDefault(); drag(true); }} onDragLeave={() => drag(false)}
         onDrop={(e) => { e.preventDefault(); drag(false); void open(e.dataTransfer?.files[0]); }}
       >
-        <Field label="Paste it, or drop a file here" help="One URL per line, tags after it, or the export of another program. You see a preview first." wrong={wrong ? tidy(wrong.at('body.text') ?? wrong.title) : undefined}>
+        <Field label="Paste a list, or drop a file here" help="One URL per line, tags after it; CSV, OPML, bookmarks; or a file of urlwatch, webchanges, changedetection.io, Distill or Huginn. You see a preview first." wrong={wrong ? tidy(wrong.at('body.text') ?? wrong.title) : undefined}>
           <textarea class="input code" rows={6} spellcheck={false} placeholder={'https://rail.example/status.json transport\nhttps://parliament.example/bills.atom gov'} value={text} onInput={(e) => { name(''); type(e.currentTarget.value); }} />
         </Field>
-        <p><label>Choose a file <input type="file" accept=".txt,.csv,.html,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>
+        <p><label class="button">Choose a file<input type="file" class="hidden-text" accept=".txt,.csv,.html,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>
       </div>
       <div class="row wrap">
-        <Field label="Or the address of a list" help="Freshet fetches it, within its budget."><input class="input" type="url" placeholder="https://blog.example/blogroll.opml" value={at} onInput={(e) => point(e.currentTarget.value)} /></Field>
-        <Button busy={doing.busy} disabled={!/^https?:\/\//.test(at)} onClick={fetchIt}>Fetch it</Button>
+        <Field label="Or the address of a list"><input class="input" type="url" placeholder="https://blog.example/blogroll.opml" value={at} onInput={(e) => point(e.currentTarget.value)} /></Field>
+        <Button busy={doing.busy} disabled={!/^https?:\/\//.test(at)} onClick={fetchIt}>Fetch</Button>
       </div>
-      <Field label="Tags for all of it" help="with commas"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
+      <Field label="Tags for all of them" help="separated by commas"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
       {plan && <Plan of={plan} file={file} />}
       <div class="row wrap">
         <Button kind={plan?.dry_run ? 'main' : undefined} busy={doing.busy} disabled={!plan?.dry_run || plan.added === 0} onClick={take}>{plan?.dry_run && plan.added ? `Watch ${plural(plan.added, 'page')}` : 'Watch them'}</Button>
@@ -99,10 +99,10 @@ function Plan({ of: p, file }: { of: Imported; file: string }) {
   const shown = [...bad, ...good].slice(0, most);
   return (
     <>
-      <p class="say" role="status">{p.dry_run ? <>{file && <b>{tidy(file)}</b>}{file && ' is '}{formats[p.format]}: <b>{count(p.added)}</b> would be watched, {count(p.known)} are already, {count(p.wrong)} cannot be.</> : 'This is what became of it.'}</p>
+      <p class="say" role="status">{p.dry_run ? <>{file && <b>{tidy(file)}</b>}{file && ' is '}{formats[p.format]}: <b>{count(p.added)}</b> would be watched, {count(p.known)} are already, {count(p.wrong)} cannot be.</> : 'Imported.'}</p>
       <div class="numbers" tabIndex={0} role="region" aria-label="Entries of the list">
         <table>
-          <thead><tr><th scope="col">Where</th><th scope="col">Address</th><th scope="col">What becomes of it</th></tr></thead>
+          <thead><tr><th scope="col">Where</th><th scope="col">Address</th><th scope="col">Result</th></tr></thead>
           <tbody>{shown.map((i, n) => (
             <tr key={n}>
               <td class={i.line ? 'num' : 'anywhere small'}>{i.line ?? tidy(i.path ?? '')}</td>
@@ -121,7 +121,7 @@ function Plan({ of: p, file }: { of: Imported; file: string }) {
       {p.queries?.length ? <p>{plural(p.queries.length, 'condition')} {p.dry_run ? 'would become' : 'became'} {p.queries.length === 1 ? 'a query' : 'queries'}: of these pages only changes that match are reported.</p> : null}
       {p.sinks?.length ? (
         <>
-          <p>{p.dry_run ? 'Who would be told of changes:' : 'Who is told of changes:'}</p>
+          <p>{p.dry_run ? 'Sinks that would be added:' : 'Sinks that were added:'}</p>
           <ul>{p.sinks.map((s) => (
             <li key={s.name}><Mark is={s.error ? 'failing' : s.notes?.length ? 'level' : 'well'} silent /> <b>{tidy(s.name)}</b>{s.error && <> <span class="wrong">{tidy(s.error)}</span></>}
               {s.notes?.map((t) => <div key={t} class="small">{tidy(t)}</div>)}</li>

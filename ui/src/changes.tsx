@@ -1,13 +1,13 @@
 // Changes as they come, and the log of all of them.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { address, get, type Query } from './api';
-import { count, dayOf, plural, span, tidy } from './format';
+import { address, get, part, type Query } from './api';
+import { count, dayOf, plural, short, span, tidy } from './format';
 import { quote } from './lines';
 import { begin, gap, number, onChanges } from './live';
 import { useLoad } from './load';
-import { AsLines, Button, calledIn, Field, linesOf, Section, Show, sourcePath, Time, typing, WhatChanged } from './parts';
+import { AsLines, Button, calledIn, Field, linesOf, nameOf, Section, Show, sourcePath, Time, typing, WhatChanged } from './parts';
 import { choose, go, here } from './router';
-import type { Change, Cursor, Status } from './types';
+import type { Change, Cursor, Source, SourcePage, Status } from './types';
 
 /** idle reports whether no control has the focus. */
 const idle = (e: KeyboardEvent) => e.target === document.body || (e.target as Element).id === 'main';
@@ -111,7 +111,7 @@ function Stream({ first, tag }: { first: Change[]; tag: string }) {
     >
       <p class="hidden-text" role="status">{waiting.length ? plural(waiting.length, 'new change') : ''}</p>
       {waiting.length > 0 && <Button local kind="link" onClick={release}>{waiting.length >= 500 ? 'Many' : waiting.length} new</Button>}
-      {shown.length === 0 && <p class="empty">No change yet. The first version of a source is no change.</p>}
+      {shown.length === 0 && <p class="empty">No change yet.</p>}
       {shown.length > 0 && <div class="changes"><Heads /></div>}
       <div class="changes" role="list" ref={box}>
         {shown.map((c) => {
@@ -173,19 +173,19 @@ function shifted(date: string, days: number): string {
 }
 
 function Filters({ of: f }: { of: Filter }) {
-  const [typed, type] = useState({ q: f.q, source: f.source });
+  const [typed, type] = useState(f.q);
   const tags = useLoad<{ tags: { name: string }[] }>((s) => get('/sources/facets', {}, s), []);
   const dated = f.until !== '' || /^\d{4}-/.test(f.since);
   const [dates, show] = useState(dated);
   useEffect(() => {
-    const timer = setTimeout(() => choose(typed), 300);
+    const timer = setTimeout(() => choose({ q: typed }), 300);
     return () => clearTimeout(timer);
-  }, [typed.q, typed.source]);
+  }, [typed]);
   const known = [...new Set([...(f.tag ? [f.tag] : []), ...(tags.data?.tags.map((t) => t.name) ?? [])])];
   return (
-    <form class="form filters" role="search" onSubmit={(e) => { e.preventDefault(); choose(typed); }}>
-      <Field label="Words"><input class="input" type="search" id="find-changes" placeholder="price -test" value={typed.q} onInput={(e) => type({ ...typed, q: e.currentTarget.value })} /></Field>
-      <Field label="Source"><input class="input" type="search" placeholder="its ID" value={typed.source} onInput={(e) => type({ ...typed, source: e.currentTarget.value })} /></Field>
+    <form class="form filters" role="search" onSubmit={(e) => { e.preventDefault(); choose({ q: typed }); }}>
+      <Field label="Words"><input class="input" type="search" id="find-changes" placeholder="price -test" value={typed} onInput={(e) => type(e.currentTarget.value)} /></Field>
+      <BySource id={f.source} />
       <Field label="Tag">
         <select class="input" value={f.tag} onChange={(e) => choose({ tag: e.currentTarget.value })}>
           <option value="">all</option>
@@ -200,6 +200,30 @@ function Filters({ of: f }: { of: Filter }) {
       {(dates || dated) && <Field label="From"><input class="input" type="date" value={f.since.slice(0, 10)} onChange={(e) => choose({ since: e.currentTarget.value })} /></Field>}
       {(dates || dated) && <Field label="To"><input class="input" type="date" value={shifted(f.until, -1)} onChange={(e) => choose({ until: shifted(e.currentTarget.value, 1) })} /></Field>}
     </form>
+  );
+}
+
+/** BySource chooses a source by its name. */
+function BySource({ id }: { id: string }) {
+  const [typed, type] = useState<string>();
+  const chosen = useLoad<Source | undefined>((s) => (id ? get('/sources/' + part(id), {}, s) : Promise.resolve(undefined)), [id]);
+  const [found, offer] = useState<Source[]>([]);
+  useEffect(() => {
+    if (typed === undefined) return;
+    const one = found.find((s) => nameOf(s) === typed);
+    if (one || !typed) return choose({ source: one?.id });
+    const stop = new AbortController();
+    const timer = setTimeout(() => get<SourcePage>('/sources', { q: typed, named: true, limit: 8 }, stop.signal).then((p) => offer(p.items), () => undefined), 150);
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [typed, found]);
+  return (
+    <Field label="Source">
+      <input class="input" type="search" placeholder="all" list="sources-found" value={typed ?? (chosen.data ? tidy(nameOf(chosen.data)) : id)} onInput={(e) => type(e.currentTarget.value)} />
+      <datalist id="sources-found">{found.map((s) => <option key={s.id} value={nameOf(s)}>{short(s.url)}</option>)}</datalist>
+    </Field>
   );
 }
 
@@ -290,7 +314,7 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
     >
       <p class="hidden-text" role="status">{waiting.length ? plural(waiting.length, 'new change') : ''}</p>
       {waiting.length > 0 && <Button local kind="link" onClick={release}>{count(waiting.length)} new</Button>}
-      {rows.length === 0 && <p class="empty">{filtered ? (number(next) > 0 ? 'None among the newest; look further back.' : 'No change matches.') : 'No change yet. The first version of a source is no change.'}</p>}
+      {rows.length === 0 && <p class="empty">{filtered ? (number(next) > 0 ? 'None among the newest; look further back.' : 'No change matches.') : 'No change yet.'}</p>}
       {rows.length > 0 && <div class="changes log"><Heads /></div>}
       <div class="changes log" role="list" ref={box}>
         {rows.map((c, i) => {

@@ -1,7 +1,7 @@
 // Charts as SVG. Each has a name, and its screen offers its numbers as a table.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { dayOf, hour, percent } from './format';
+import { count, dayOf, hour, percent } from './format';
 import { useNumbers } from './parts';
 import type { BudgetPoint, Outcome } from './types';
 
@@ -88,11 +88,11 @@ export function Minute({ outcomes, cut, most, now }: { outcomes: Outcome[]; cut:
       </Frame>
       <div class="row">
       <p class="legend grow">
-        <span>{found} found a change</span>
-        <span class="l-idle">{recent.length - found - failed} nothing new</span>
-        <span class="l-bad">{failed} failed</span>
+        <span>{count(found)} found a change</span>
+        <span class="l-idle">{count(recent.length - found - failed)} nothing new</span>
+        <span class="l-bad">{count(failed)} failed</span>
         {some && <span>of the last {recent.length} polls</span>}
-        {free > 0 && <span class="l-free">{free} free</span>}
+        {free > 0 && <span class="l-free">{count(free)} free</span>}
       </p>
       {toggle}
       </div>

@@ -6,13 +6,18 @@ import { read, write, type Row } from './builder';
 import { tidy } from './format';
 import { Button, Icon } from './parts';
 
-/** names are what a condition can ask for, with their types. */
-const names: [string, string][] = [
-  ['added', 'text'], ['removed', 'text'], ['text', 'text'], ['now', 'fields'], ['before', 'fields'], ['items.added', 'list'], ['items.removed', 'list'], ['items.updated', 'list'],
-  ['source.id', 'text'], ['source.url', 'text'], ['source.name', 'text'], ['source.tags', 'list'], ['source.site', 'text'],
-  ['change.seq', 'number'], ['change.after', 'time'], ['change.before', 'time'], ['noise', 'true or false'], ['suspect', 'true or false'],
-  ['contains()', 'of a text'], ['matches()', 'of a text'], ['startsWith()', 'of a text'], ['exists()', 'of a list'], ['size()', 'of a text or list'],
-];
+/** names are what a condition can ask for, by their types; functions by their arguments. */
+const names: [string, string][] = Object.entries({
+  text: 'added removed text source.id source.url source.name source.host source.site change.id change.summary change.suspect poll.result poll.failure',
+  number: 'change.seq poll.failures poll.status',
+  time: 'change.after change.before change.modified change.at',
+  'true or false': 'noise suspect page.new page.gone page.back poll.ok',
+  list: 'source.tags items.added items.removed items.back items.updated',
+  values: 'now before',
+  'of a text': 'contains() startsWith() matches()', 'of a list': 'exists()', 'of a text or list': 'size()',
+  'text, word': 'mentions()', 'before, now': 'percent()', 'a text': 'lines() date()', 'a list': 'unseen()', '"1h"': 'count()', 'condition, "1h"': 'after()',
+  'number, "30d"': 'sum() lowest() highest() mean() median()', 'value': 'first() previous()', 'value, "7d"': 'distinct() others()',
+}).flatMap(([is, all]) => all.split(' ').map((n) => [n, is] as [string, string]));
 
 /** where returns what is wrong with a condition, and the line and the place in it. */
 function where(problem: Problem | undefined): { words: string; hint: string; line: number; column: number } | undefined {
@@ -32,7 +37,7 @@ export function Condition({ value: text, set, problem, busy, fields = [], label 
   const complete = () => {
     const el = area.current!;
     const typed = /[\w.]*$/.exec(el.value.slice(0, el.selectionStart))![0];
-    const items = typed.length > 0 ? all.filter(([n]) => n !== typed && (n.startsWith(typed) || (typed.endsWith('.') && n.endsWith('()')))) : [];
+    const items = typed.length > 0 ? all.filter(([n, type]) => n !== typed && (n.startsWith(typed) || (typed.endsWith('.') && type.startsWith('of a ')))) : [];
     show(items.length ? { from: el.selectionStart - (typed.endsWith('.') && !items[0][0].startsWith(typed) ? 0 : typed.length), items: items.slice(0, 8), at: 0 } : undefined);
   };
   const take = (i: number) => {
@@ -95,7 +100,7 @@ const words: Record<string, string> = { text: 'the text', added: 'new text', rem
 export function Builder({ value: text, set, fields, numeric }: { value: string; set: (t: string) => void; fields: string[]; numeric: (field: string) => boolean }) {
   const [typed, keep] = useState(() => read(text)); // a number that is being typed is no number yet
   const parsed = typed && write(typed.rows, typed.any) === text.trim() ? typed : read(text);
-  if (!parsed) return <p class="small dim">This condition says more than rows can; edit it as text.</p>;
+  if (!parsed) return <p class="small dim">Rows cannot express this condition; edit it as text.</p>;
   const { rows, any } = parsed;
   const change = (next: Row[], or = any) => {
     keep({ rows: next, any: or });

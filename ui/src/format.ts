@@ -53,6 +53,7 @@ export function brief(ms: number): string {
 export function ago(time: string | undefined, now = Date.now()): string {
   if (!time) return '–';
   const ms = now - Date.parse(time);
+  if (Math.abs(ms) < 1000) return 'now';
   return ms >= 0 ? brief(ms) + ' ago' : 'in ' + brief(-ms);
 }
 

@@ -4,32 +4,14 @@ import { address, get, part, send } from './api';
 import { brief, count, dayOf, millis, percent, plural, span, tidy } from './format';
 import { Curves, measures, nearest, perDay, Swatch, type Measure } from './labchart';
 import { useAction, useLoad } from './load';
-import { Markdown } from './markdown';
 import { AsLines, Button, Field, Outcome, Section, Show, Time, Trouble, useNumbers } from './parts';
 import { choose, go, here } from './router';
 import { Problem } from './api';
 import type { Lab as About, LabRequest, LabResult, LabRun } from './types';
 
-const reports = new Set(['papers', 'results']);
-
-export function Lab({ run }: { run: string }) {
-  if (reports.has(run)) return <Report name={run} />;
-  return <Bench run={run} />;
-}
-
-function Report({ name }: { name: string }) {
-  const report = useLoad<{ text: string }>((s) => get('/lab/reports/' + part(name), {}, s), [name]);
-  return (
-    <>
-      <p class="small"><a href="/lab">Lab</a></p>
-      <Show of={report} bars={12}>{(r) => <Markdown text={r.text} />}</Show>
-    </>
-  );
-}
-
 const over = (r: LabRun) => r.state !== 'waiting' && r.state !== 'running';
 
-function Bench({ run: id }: { run: string }) {
+export function Lab({ run: id }: { run: string }) {
   const about = useLoad<About>((s) => get('/lab', {}, s), []);
   const [going, set] = useState(false);
   const runs = useLoad<{ items: LabRun[] }>((s) => get('/lab/runs', {}, s), ['runs', id], going ? 1000 : 0);
@@ -38,7 +20,7 @@ function Bench({ run: id }: { run: string }) {
   return (
     <>
       <h1 class="title">Lab</h1>
-      <p class="say lead">What other policies and budgets would have made of your own history. Nothing is fetched.</p>
+      <p class="say lead">Replay your own history with other polling policies and budgets. Nothing is fetched.</p>
       <div class={`side ${id ? 'shown' : ''}`}>
         <div>
           <Show of={about} bars={8}>{(a) => <Form key={id} about={a} from={run.data?.request} />}</Show>
@@ -53,11 +35,11 @@ function Bench({ run: id }: { run: string }) {
                 ))}
               </div>
             )}</Show>
-            <p class="small dim">{about.data && `The last ${about.data.limits.kept} are kept, until Freshet ends.`}</p>
+            <p class="small dim">{about.data && `The last ${about.data.limits.kept} are kept, until Freshet stops.`}</p>
           </Section>
         </div>
         <div>
-          {id === '' ? <Nothing about={about.data} /> : <Show of={run} bars={8}>{(r) => r && (over(r) ? <Ended run={r} reload={() => { run.reload(); runs.reload(); }} /> : <Going run={r} reload={run.reload} />)}</Show>}
+          {id === '' ? <Nothing /> : <Show of={run} bars={8}>{(r) => r && (over(r) ? <Ended run={r} reload={() => { run.reload(); runs.reload(); }} /> : <Going run={r} reload={run.reload} />)}</Show>}
         </div>
       </div>
     </>
@@ -70,14 +52,14 @@ function word(r: LabRun): string {
   return r.state;
 }
 
-function Nothing({ about }: { about?: About }) {
+function Nothing() {
   return (
     <>
       <Section title="What a run shows">
-        <p class="say">Choose policies and budgets, then replay. For each budget you see the share of changes that each policy would have captured, how fresh its copies would have been, and what was possible at best for somebody who knew every change beforehand.</p>
+        <p class="say">Choose policies and budgets, then replay. For each budget you see the share of changes that each policy would have captured, how fresh its copies would have been, and the best that was possible.</p>
       </Section>
-      <Section title="To read">
-        <ul class="plain">{about?.reports.map((r) => <li key={r.name}><a href={'/lab/' + r.name}>{r.title}</a></li>)}</ul>
+      <Section title="Reports">
+        <ul class="plain"><li><a href="/docs/explanation/papers.html" data-away>The papers behind Freshet</a></li><li><a href="/docs/explanation/results.html" data-away>Policies on recorded histories</a></li></ul>
       </Section>
     </>
   );
@@ -180,7 +162,7 @@ function Ended({ run, reload }: { run: LabRun; reload: () => void }) {
       {run.state === 'cancelled' && <p class="say">This run was cancelled.</p>}
       {run.result && <Result of={run.result} only={run.request.seen_only ?? false} />}
       <div class="row wrap section">
-        <Button kind="ghost" icon="trash" busy={doing.busy} onClick={forget}>Forget this run</Button>
+        <Button kind="ghost" icon="trash" busy={doing.busy} onClick={forget}>Remove this run</Button>
         <AsLines method="DELETE" url={address('/lab/runs/' + part(run.id))} cli={`freshet lab cancel ${run.id}`} />
       </div>
       <Outcome of={doing} />
@@ -220,8 +202,8 @@ function Result({ of: r, only }: { of: LabResult; only: boolean }) {
       </Section>
       <Section title="How far this can be trusted">
         <div class="trust say">
-          <p><b>A log knows only what its own polls found.</b> {!only ? `What hides between them is put in by chance, from a steady rate of each source: ${plural(r.added, 'change')}.` : 'What hides between them is left out, which favours the policy that made the recording.'}</p>
-          <p><b>Windows are {brief(millis(r.window))} wide</b> in the median and {brief(millis(r.window_p90))} at the ninth tenth; {r.dated > 0 ? `${count(r.dated)} of the changes are dated by their source.` : 'no change is dated by its source.'} Differences below two points are not to be read.</p>
+          <p><b>History has only the changes that polls found.</b> {!only ? `Changes that were probably missed are added at random: ${plural(r.added, 'change')}.` : 'Changes that were missed are left out, which favours the policy that made the recording.'}</p>
+          <p><b>When a change happened is known to {brief(millis(r.window))}</b> in the median, and to {brief(millis(r.window_p90))} for nine of ten; {r.dated > 0 ? `${count(r.dated)} of the changes are dated by their source.` : 'no source dates its changes.'} Ignore differences below two percentage points.</p>
           {r.weighed && <p><b>Sources differ in weight or urgency.</b> The limit is of worth, not of the number of changes.</p>}
           {r.cut && <p><b>Older polls were left out.</b> There are more than can be replayed here.</p>}
         </div>

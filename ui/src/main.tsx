@@ -97,7 +97,7 @@ function Screen({ path }: { path: string }) {
 function Pulse() {
   const overview = useLoad<Data>((s) => get('/overview', {}, s), ['pulse'], 30_000);
   const is = up.value && overview.data?.status.ready !== false;
-  return <span class={`pulse ${is ? '' : 'off'}`} role="status">{up.value ? (is ? 'live' : 'not ready') : 'away'} <span class="dim">{overview.data?.status.budget}</span></span>;
+  return <span class={`pulse ${is ? '' : 'off'}`} role="status">{up.value ? (is ? 'live' : 'not ready') : 'away'} <span class="dim" title="Budget: the most requests a minute, second, hour or day">{overview.data?.status.budget}</span></span>;
 }
 
 function Offline() {

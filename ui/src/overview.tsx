@@ -60,7 +60,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
             </>
           ) : (
             <>
-              {plural(o.sources.all, 'source')} {o.sources.all === 1 ? 'is' : 'are'} watched. What share of changes is captured is <b>not known yet</b>
+              {plural(o.sources.all, 'source')} {o.sources.all === 1 ? 'is' : 'are'} watched. What share of their changes is captured is <b>not known yet</b>
               {early && <span class="dim">: {early}</span>}.
             </>
           )}
@@ -71,7 +71,7 @@ function Report({ of: o, at }: { of: Data; at: number }) {
       <div>
         <div class="row">
           <b class="grow">The last minute</b>
-          <span class="dim">{o.spending ? `${o.spending.used} of ${o.spending.most} requests` : ''}</span>
+          <span class="dim">{o.spending ? `${count(o.spending.used)} of ${count(o.spending.most)} requests` : ''}</span>
         </div>
         {polls.data ? <Minute outcomes={polls.data.items} cut={polls.data.items.length >= lastPolls} most={o.spending?.most ?? 60} now={now} /> : <Bars n={2} />}
       </div>
@@ -82,8 +82,8 @@ function Report({ of: o, at }: { of: Data; at: number }) {
 function Readings({ of: c }: { of: Captured }) {
   return (
     <dl class="readings">
-      <div><dt>came and went unseen</dt><dd class="serif">{count(c.missed.mean)} <small>{count(c.missed.low)} to {count(c.missed.high)}</small></dd></div>
-      <div><dt>waiting to be seen</dt><dd class="serif">{count(c.waiting)}</dd></div>
+      <div><dt>changes missed</dt><dd class="serif">{count(c.missed.mean)} <small>{count(c.missed.low)} to {count(c.missed.high)}</small></dd></div>
+      <div><dt>changes not seen yet</dt><dd class="serif">{count(c.waiting)}</dd></div>
       <div><dt>of copies up to date</dt><dd class="serif">{percent(c.freshness)}</dd></div>
       <div><dt>of polls found a change</dt><dd>{c.polls > 0 ? percent(Math.min(1, c.captured / c.polls)) : '–'}</dd></div>
     </dl>
@@ -97,7 +97,7 @@ function FlowSection() {
   const [days, show] = useState(false);
   return (
     <>
-      <Section title="The last 24 hours" note="changes every ten minutes; solid was seen, hatched is thought" side={<span class="row"><Button local kind="ghost" pressed={days} onClick={() => show(!days)}>By day</Button>{toggle}</span>}>
+      <Section title="The last 24 hours" note="changes every ten minutes; solid: captured, hatched: estimated" side={<span class="row"><Button local kind="ghost" pressed={days} onClick={() => show(!days)}>By day</Button>{toggle}</span>}>
         <Show of={flow} bars={5}>{(f) => <Hydrograph buckets={known(f.items)} hatch="h-flow" />}</Show>
         {table}
       </Section>
@@ -116,10 +116,11 @@ function WhatIfSection({ early }: { early?: string }) {
   const budget = useLoad<Budget>((s) => get('/budget', { points: 41 }, s), [], 60_000);
   const rows = () => (budget.data?.curve ?? []).map((p) => [perMinute(p.polls_per_day), percent(p.share.mean), `${percent(p.share.low)} to ${percent(p.share.high)}`, span(millis(p.delay)), percent(p.freshness)]);
   const [toggle, table] = useNumbers(['Budget', 'Captured', 'Range', 'Late', 'Up to date'], rows);
+  const unknown = early || budget.data?.too_early;
   return (
-    <Section title="What another budget would bring" side={toggle}>
-      <Show of={budget}>{(b) => (b.too_early || early ? <p class="empty">Not known yet: {b.too_early || early}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} reload={budget.reload} />)}</Show>
-      {table}
+    <Section title="What another budget would bring" side={!unknown && toggle}>
+      <Show of={budget}>{(b) => (unknown ? <p class="empty">Not known yet: {unknown}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} reload={budget.reload} />)}</Show>
+      {!unknown && table}
     </Section>
   );
 }

@@ -129,7 +129,7 @@ export function Outcome({ of }: { of: Doing }) {
 export type Mood = 'failing' | 'level' | 'suspect' | 'noisy' | 'paused' | 'unseen' | 'well';
 
 const words: Record<Mood, string> = {
-  failing: 'Failing', level: 'Level not kept', suspect: 'Suspect', noisy: 'Noisy', paused: 'Paused', unseen: 'Not seen yet', well: 'Well',
+  failing: 'Failing', level: 'Service level missed', suspect: 'Suspect', noisy: 'Noisy', paused: 'Paused', unseen: 'Not seen yet', well: 'Well',
 };
 
 export function mood(s: Source): Mood {
@@ -214,9 +214,12 @@ export function WhatChanged({ of }: { of: Change }) {
   const [, lines, rest] = /^(\+\d+ -\d+ lines?|[^:]*): (.*)$/s.exec(of.summary) ?? [];
   if (of.page) return <Line>page {of.page}</Line>;
   const [now, was] = [of.text?.added?.[0], of.text?.removed?.[0]];
-  if (now || was) return <Line>{now && <ins>{tidy(now)}</ins>} {was && <del>{tidy(was)}</del>}</Line>;
+  if (now || was) return <Line>{now && <ins>{plain(now)}</ins>} {was && <del>{plain(was)}</del>}</Line>;
   return <Line>{rest ? <ins>{tidy(rest)}</ins> : tidy(of.summary || lines || '')}</Line>;
 }
+
+/** plain is a line without the mark of a list or a heading. */
+const plain = (line: string) => tidy(line.replace(/^(?:[-*]|#+) (?=.)/, ''));
 
 const text = (v: unknown) => (typeof v === 'object' ? JSON.stringify(v) : String(v));
 
@@ -322,10 +325,10 @@ export function Field({ label, help, wrong, children }: Kids & { label: string; 
   );
 }
 
-/** Expiry asks when a link or a token ends. */
+/** Expiry asks when a link or a token expires. */
 export function Expiry({ value, set }: { value: string; set: (value: string) => void }) {
   return (
-    <Field label="Ends in">
+    <Field label="Expires in">
       <select class="input" value={value} onChange={(e) => set(e.currentTarget.value)}>{[['7d', '7 days'], ['30d', '30 days'], ['90d', '90 days'], ['1y', '1 year'], ['', 'never']].map(([v, words]) => <option key={v} value={v}>{words}</option>)}</select>
     </Field>
   );

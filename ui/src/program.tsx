@@ -28,7 +28,7 @@ type Group = [title: string, note: string, keys: string[], tab: string];
 
 const groups: Group[] = [
   ['Budget', 'how many requests, and what for', ['budget', 'aim', 'source_gap', 'source_share', 'hints', 'workers'], ''],
-  ['Tags', 'levels, times and shares of sources with a tag, as in the configuration file', ['levels', 'strategies', 'shares'], ''],
+  ['Tags', 'for sources with a tag, as in the configuration file', ['levels', 'strategies', 'shares'], ''],
   ['Hosts', 'how gently other servers are polled', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots'], ''],
   ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs'], 'history'],
   ['Log', 'what the daemon logs', ['log.level'], 'history'],
@@ -36,10 +36,10 @@ const groups: Group[] = [
 ];
 
 const names: Record<string, string> = {
-  budget: 'Requests', aim: 'Optimize for', source_gap: 'Minimum interval per source', source_share: 'Maximum share per source', hints: 'Maximum delay from cache headers', workers: 'Concurrent polls',
-  levels: 'Captured within', strategies: 'Polled at', shares: 'Share of the budget',
+  budget: 'Requests', aim: 'Optimize for', source_gap: 'Minimum interval per source', source_share: 'Maximum share per source', hints: 'Maximum cache delay', workers: 'Concurrent polls',
+  levels: 'Service levels', strategies: 'Fixed times', shares: 'Shares of the budget',
   'hosts.delay': 'Delay between requests to a host', 'hosts.concurrency': 'Concurrent requests to a host', 'hosts.share': 'Maximum share per host', 'hosts.crawl_delay': 'Maximum Crawl-delay', robots: 'robots.txt',
-  'keep.age': 'Keep versions for', 'keep.versions': 'Versions per source', 'keep.bytes': 'Bytes of versions per source', 'keep.total': 'Size of the data directory', 'keep.logs': 'Keep results of polls for', 'log.level': 'Level',
+  'keep.age': 'Keep versions for', 'keep.versions': 'Versions per source', 'keep.bytes': 'Bytes of versions per source', 'keep.total': 'Size of the data directory', 'keep.logs': 'Keep results of polls for', 'log.level': 'Log level',
   'mail.server': 'Server', 'mail.from': 'From', 'mail.user': 'User', 'mail.password': 'Password', 'mail.tls': 'Encryption',
 };
 
@@ -47,7 +47,7 @@ const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'
 
 const examples: Record<string, string> = { 'mail.server': 'smtp://mail.example:587', levels: '[{tag: news, level: 90% within 10m}]', strategies: '[{tag: weather, strategy: "hour {5, 35}"}]', shares: '[{tag: news, min: 10%, max: 40%}]' };
 
-const sources: Record<string, string> = { default: 'the default', api: 'set here', file: 'set in', environment: 'set by', flag: 'set by' };
+const sources: Record<string, string> = { file: 'set in', environment: 'set by', flag: 'set by' };
 
 const tabs: [string, string][] = [['', 'Polling'], ['history', 'History'], ['notifications', 'Notifications'], ['people', 'People'], ['browser', 'Browser'], ['audit', 'Audit']];
 
@@ -88,12 +88,12 @@ function Tools() {
   const script = `javascript:void(open(${JSON.stringify(location.origin + '/start?url=')}+encodeURIComponent(location.href)))`;
   const [doing, run] = useAction();
   return (
-    <Section title="Add a page from where you see it">
-      <p class="say">Make a bookmark with this address, in the bar of your browser. On a page that you want to watch, click it: the form opens with that page filled in.</p>
+    <Section title="Bookmark">
+      <p class="say">Save this address as a bookmark. Click it on any page to watch that page.</p>
       <div class="row"><input class="input code grow" readOnly aria-label="Address of the bookmark" value={script} onFocus={(e) => e.currentTarget.select()} />
         <Button local onClick={() => run(async () => { await navigator.clipboard?.writeText(script); return 'Copied.'; })}>Copy</Button></div>
       <Outcome of={doing} />
-      <p class="small dim">The extension in contrib/extension does the same from a button and from the context menu, and can send the element under the pointer.</p>
+      <p class="small dim">The browser extension in contrib/extension does the same from a button and the context menu, and can watch a single element.</p>
     </Section>
   );
 }
@@ -157,17 +157,20 @@ function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string;
     }
     note(undefined);
     type({});
-    return 'Saved. It holds from now on.';
+    return 'Saved.';
   });
   const field = (s: Setting) => {
     const value = draft[s.key] ?? s.value, bad = wrong?.at('body.set.' + s.key);
     const change = (v: string) => type({ ...draft, [s.key]: v });
-    const usual = s.key.startsWith('keep.') && /^0s?$/.test(s.default) ? '0, no bound' : s.default || 'none';
-    const from = s.from === 'default' ? `default ${usual}` : `${sources[s.from]}${s.where ? ' ' + s.where.split('/').pop() : ''}; default ${usual}`;
+    const unlimited = s.key.startsWith('keep.') && /^0s?$/.test(s.default);
+    const help = [
+      s.from !== 'default' && s.from !== 'api' && `${sources[s.from]}${s.where ? ' ' + s.where.split('/').pop() : ''}`,
+      unlimited ? '0 means no limit' : s.default && s.default !== value && `default ${s.default}`,
+    ].filter(Boolean).join('; ');
     return (
-      <Field key={s.key} label={names[s.key] ?? s.key} help={from} wrong={bad}>
+      <Field key={s.key} label={names[s.key] ?? s.key} help={help} wrong={bad}>
         {choices[s.key] ? (
-          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c} value={c}>{c || 'as the scheme says'}</option>)}</select>
+          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c} value={c}>{c || 'by the scheme: smtp or smtps'}</option>)}</select>
         ) : (
           <input class="input" type={draft[s.key] && s.key === 'mail.password' ? 'password' : 'text'} autocomplete="off" value={value} placeholder={examples[s.key]} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
         )}
@@ -184,7 +187,7 @@ function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string;
           return mine.length > 0 && <Section key={title} title={title} note={note}><div class="form">{mine.map(field)}</div></Section>;
         })}
         <div class="row wrap section">
-          {!may('admin') && <p class="say">You can look at these settings. Only an admin can change them.</p>}
+          {!may('admin') && <p class="say">Only an admin can change these settings.</p>}
           <Button needs="admin" kind="main" busy={doing.busy} disabled={!dirty || !!wrong} onClick={save}>Save</Button>
           <Button local needs="admin" kind="ghost" disabled={!dirty} onClick={() => (type({}), note(undefined))}>Discard</Button>
           <AsLines needs="admin" method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings ${[...Object.entries(edit.set).map(([k, v]) => quote(`${k}=${v}`)), ...edit.unset.map((k) => k + '=')].join(' ')}`} />
@@ -211,7 +214,7 @@ function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string;
 function EffectOf({ edit, trying }: { edit: Effect | undefined; trying: boolean }) {
   const drops = edit?.drops, polling = edit?.polling;
   return (
-    <Section title="What it would bring" note={trying ? 'trying' : 'before you save'}>
+    <Section title="What it would change" note={trying ? 'trying' : 'before you save'}>
       <div class="stack" role="status" aria-busy={trying}>
         {!edit ? <Bars n={2} /> : (
           <>
@@ -226,7 +229,7 @@ function EffectOf({ edit, trying }: { edit: Effect | undefined; trying: boolean 
               <p class="say">Forecast: about <b>{percent(polling.then.share.mean)}</b> <span class="dim">({percent(polling.then.share.low)} to {percent(polling.then.share.high)})</span> of the changes would be captured, <b>{span(millis(polling.then.delay))}</b> late on average.</p>
             ))}
             {polling && <Compared of={polling} />}
-            {!drops && !polling && <p class="say">It holds from the next poll on. Nothing is deleted, and what is captured stays as it is.</p>}
+            {!drops && !polling && <p class="say">It applies from the next poll. Nothing is deleted.</p>}
           </>
         )}
       </div>
@@ -260,9 +263,9 @@ function BudgetNow({ budget }: { budget: string }) {
     return { ...now, too_early: now.too_early || (o.captured && tooEarly(o.captured)) };
   }, [budget]);
   return (
-    <Section title="What the budget brings">
+    <Section title="Forecast">
       <Show of={b}>{(d) => (d.sources === 0 ? <p class="say">No source is polled yet.</p> : d.too_early ? <p class="say">What share of changes is captured is <b>not known yet</b>: {d.too_early}.</p> : (
-        <p class="say">Forecast: at <b>{d.budget}</b>, as it is, about <b>{percent(d.now.share.mean)}</b> <span class="dim">({percent(d.now.share.low)} to {percent(d.now.share.high)})</span> of the changes are captured, <b>{span(millis(d.now.delay))}</b> late on average.</p>
+        <p class="say">At <b>{d.budget}</b>, about <b>{percent(d.now.share.mean)}</b> <span class="dim">({percent(d.now.share.low)} to {percent(d.now.share.high)})</span> of the changes are captured, <b>{span(millis(d.now.delay))}</b> late on average.</p>
       ))}</Show>
     </Section>
   );
@@ -271,10 +274,10 @@ function BudgetNow({ budget }: { budget: string }) {
 function HistoryNow() {
   const status = useLoad<Status>((s) => get('/status', {}, s), []);
   return (
-    <Section title="What history takes">
+    <Section title="Storage">
       <Show of={status}>{(s) => (
         <dl class="facts">
-          <dt>The data takes</dt><dd>{s.store_bytes === undefined ? '–' : bytes(s.store_bytes)}</dd>
+          <dt>Used</dt><dd>{s.store_bytes === undefined ? '–' : bytes(s.store_bytes)}</dd>
           {s.disk && <><dt>Free on the disk</dt><dd>{bytes(s.disk.free_bytes)} of {bytes(s.disk.size_bytes)}</dd></>}
           {s.disk?.days_left !== undefined && <><dt>Full in about</dt><dd>{count(s.disk.days_left)} days</dd></>}
           <dt>Changes so far</dt><dd>{count(parseInt(s.last_change, 10) || 0)}</dd>
@@ -287,9 +290,8 @@ function HistoryNow() {
 function Backups() {
   return (
     <Section title="Backups">
-      <p class="say">Everything is in the data directory. Stop the daemon and copy it, or copy a snapshot of the disk. To restore, put it back: cursors and ids go on where the copy ended, and what it had not delivered is delivered again, under the same ids.</p>
-      <div class="as"><pre>freshet check --store</pre></div>
-      <p class="small dim">checks every row and every version; the daemon can keep running.</p>
+      <p class="say">This command backs up all data while the daemon runs.</p>
+      <div class="as"><pre>freshet backup DIRECTORY</pre></div>
     </Section>
   );
 }

@@ -61,16 +61,15 @@ function Own({ id }: { id: string }) {
 
 function Intro() {
   const examples: [string, string][] = [
-    ['A price fell by a tenth', 'now.price < before.price * 0.9'],
-    ['A new item has a word in its title', 'items.added.exists(i, i.title.contains("security"))'],
-    ['A name is mentioned', 'added.contains("Freshet")'],
-    ['Anything tagged shop', '"shop" in source.tags'],
+    ['A price falls by 10%', 'percent(before.price, now.price) <= -10'],
+    ['A new item has a word in its title', 'items.added.exists(i, mentions(i.title, "security"))'],
+    ['New text has a word', 'mentions(added, "Freshet")'],
+    ['Any source with a tag changes', '"shop" in source.tags'],
   ];
   return (
     <>
     <h1 class="hidden-text">Queries</h1>
-    <Section title="What can be asked">
-      <p class="say">Pick a query, or begin with one of these.</p>
+    <Section title="Examples">
       <table><tbody>{examples.map(([words, when]) => <tr key={when}><td>{words}</td><td class="mono">{when}</td><td class="num"><a href={'/queries/new?when=' + encodeURIComponent(when) + '&name=' + encodeURIComponent(words)}>Try it</a></td></tr>)}</tbody></table>
     </Section>
     </>
@@ -85,7 +84,7 @@ function Existing({ id, reload }: { id: string; reload: () => void }) {
 interface Draft { name: string; when: string; value: string; tags: string; sources: string; digest: string; quiet: string; rate: string; window: string; repeat: string; trigger: string }
 
 const triggers: [string, string][] = [
-  ['', 'as is usual for the condition'], ['becomes', 'when it becomes true'], ['first', 'when it becomes true, or is at the first look'], ['each', 'at each change for which it is true'], ['poll', 'at each poll for which it is true'],
+  ['', 'the usual for the condition'], ['becomes', 'when it becomes true'], ['first', 'when it becomes true, or is true at first'], ['each', 'at each change, while it is true'], ['poll', 'at each poll, while it is true'],
 ];
 
 const plain = (v: unknown): string => (v === undefined || v === null ? '' : typeof v === 'string' ? v : JSON.stringify(v));
@@ -174,7 +173,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
   });
   const listed = q?.origin === 'file';
   useTitle(draft.name || q?.id || 'New query');
-  const fields = [...new Set((trial.found?.items ?? []).flatMap((m) => m.change?.fields?.map((f) => f.name) ?? []))];
+  const types = trial.found?.fields ?? {}, fields = Object.keys(types);
   const field = (k: keyof Draft, label: string, help: string) => (
     <Field label={label} help={help} wrong={(trial.problem ?? doing.problem)?.at('body.' + k)}>
       <input class="input" value={draft[k]} onInput={(e) => set({ ...draft, [k]: e.currentTarget.value })} />
@@ -196,24 +195,24 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       {listed && <p class="say">The configuration file lists this query; edit it there.</p>}
       <Outcome of={doing} />
       <div class="form">{field('name', 'Name', q ? '' : 'empty means one made of the condition')}</div>
-      <Section title="Condition" note="rows and CEL say the same">
+      <Section title="Condition" note="as rows or as text, in CEL">
         <div class="stack">
-          <Builder value={draft.when} set={(when) => set({ ...draft, when })} fields={fields} numeric={() => true} />
+          <Builder value={draft.when} set={(when) => set({ ...draft, when })} fields={fields} numeric={(f) => types[f] === 'number'} />
           <Condition value={draft.when} set={(when) => set({ ...draft, when })} problem={trial.problem} busy={trial.busy} fields={fields} />
         </div>
       </Section>
       <details class="section">
-        <summary>More: scope, value, trigger, windows, digests, quiet hours, repetition</summary>
+        <summary>More: which sources, when and how often it is sent</summary>
         <div class="form">
-          {field('tags', 'Only with these tags', 'comma-separated')}
-          {field('sources', 'Only these sources', 'IDs, comma-separated')}
-          {field('value', 'What a match carries', 'such as now.price')}
-          {field('window', 'Window', 'such as 1h, or {"by": "source.id", "over": "30d"}')}
-          {field('digest', 'Tell together', 'such as daily 08:00 Europe/Berlin')}
+          {field('tags', 'Only sources with these tags', 'separated by commas')}
+          {field('sources', 'Only these sources', 'IDs, separated by commas')}
+          {field('value', 'Value to send', 'such as now.price')}
+          {field('window', 'Look back', 'such as 1h, or {"by": "source.site", "over": "30d"}')}
+          {field('digest', 'Send in one message', 'such as daily 08:00 Europe/Berlin')}
           {field('quiet', 'Quiet hours', 'such as 22:00-07:00 Europe/Berlin')}
-          {field('rate', 'At most', 'such as 10/h')}
-          {field('repeat', 'Send again', 'such as 30m, until somebody acknowledges it')}
-          <Field label="Matches" help="" wrong={(trial.problem ?? doing.problem)?.at('body.trigger')}>
+          {field('rate', 'Send at most', 'such as 10/h')}
+          {field('repeat', 'Send again', 'such as 30m, until it is acknowledged')}
+          <Field label="It matches" wrong={(trial.problem ?? doing.problem)?.at('body.trigger')}>
             <select class="input" value={draft.trigger} onChange={(e) => set({ ...draft, trigger: e.currentTarget.value })}>
               {triggers.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
             </select>
@@ -231,7 +230,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
 function Tried({ of: t, rows }: { rows: boolean; of: { found?: Finding; problem?: Problem; stale: boolean; busy: boolean } }) {
   const f = t.found;
   return (
-    <Section title="Tried on the last 30 days" note={f ? `${plural(f.scanned, 'change')} looked at, ${count(f.found)} would match${t.stale ? '; as it was before the mistake' : ''}` : ''}>
+    <Section title="Tried on the last 30 days" note={f ? `${count(f.found)} of ${plural(f.scanned, 'change')} would match${t.stale ? ', before the mistake' : ''}` : ''}>
       {!f ? t.busy ? <Bars n={4} /> : <p class="empty">Nothing was tried yet.</p> : (
         <>
           {f.warnings?.map((w) => <p key={w} class="small"><Mark is="level" silent /> {tidy(w)}</p>)}
@@ -276,7 +275,7 @@ function ThirtyDays({ of: f }: { of: Finding }) {
 }
 
 function MatchRows({ items, word }: { items: Match[]; word: string }) {
-  if (items.length === 0) return <p class="empty">Nothing.</p>;
+  if (items.length === 0) return <p class="empty">No matches.</p>;
   return (
     <table>
       <tbody>

@@ -10,13 +10,13 @@ import type { Outcome as Poll, Remedy, Source } from './types';
 function requestOf(s: Source, r: Remedy): (Act & { send: () => Promise<string> }) | undefined {
   const path = '/sources/' + part(s.id);
   if (r.edit) {
-    const done: Record<string, string> = { render: 'It is rendered from the next poll on.', ignore: 'Those parts are no change any more.', follow: 'It is watched there from now on.', pause: 'It is paused.' };
+    const done: Record<string, string> = { render: 'It is rendered from the next poll on.', ignore: 'Those parts are ignored now.', follow: 'It is watched there now.', pause: 'It is paused.' };
     return {
       method: 'PATCH', url: address(path), body: r.edit, cli: r.command,
       send: async () => {
         await send('PATCH', path, r.edit);
         if (r.what !== 'pause' && r.what !== 'slower') await send('POST', path + '/poll', undefined, { wait: '0' });
-        return done[r.what] ?? 'It holds from the next poll on.';
+        return done[r.what] ?? 'It applies from the next poll.';
       },
     };
   }
@@ -64,7 +64,7 @@ export function Remedies({ of: s, reload, terse }: { of: Source; reload: () => v
       {all.map((r, i) => (
         <span class="row wrap" key={r.what}>
           {requests[i] ? <Button kind={terse ? 'link' : i === 0 ? 'main' : undefined} busy={doing.busy} label={terse ? `${r.words}: ${s.id}` : undefined} onClick={() => mend(requests[i]!.send)}>{r.words}</Button>
-            : places[r.what] ? <a class={terse ? 'button link' : 'button'} href={sourcePath(s.id, places[r.what])}>{r.words}</a> : <b>{r.words}</b>}
+            : places[r.what] ? <a class={terse ? 'button link' : i === 0 ? 'button main' : 'button'} href={sourcePath(s.id, places[r.what])}>{r.words}</a> : <b>{r.words}</b>}
           {!terse && <span class="small dim grow">{tidy(r.why)} {!requests[i] && !places[r.what] && r.command && <code class="mono">{r.command}</code>}</span>}
         </span>
       ))}

@@ -11,7 +11,7 @@ export function Habits({ id, why }: { id: string; why: Why }) {
   const rhythm = useLoad<Rhythm>((s) => get(`/sources/${part(id)}/rhythm`, {}, s), [id], 60_000);
   return (
     <>
-      <Ahead id={id} why={why} of={rhythm} />
+      {(why.chances?.used || (rhythm.data && isKnown(rhythm.data.rate_per_day))) && <Ahead id={id} why={why} of={rhythm} />}
       <Week id={id} of={rhythm} />
     </>
   );
@@ -70,13 +70,13 @@ function Ahead({ id, why, of: rhythm }: { id: string; why: Why; of: Loaded<Rhyth
   const last = hours.at(-1), stands = likeliest && likeliest.chance > (1.2 * hours.reduce((sum, h) => sum + h.chance, 0)) / hours.length;
   return (
     <Section title="The next 24 hours" side={toggle}>
-      <Show of={rhythm}>{(r) => last && likeliest && (!isKnown(r.rate_per_day) && !replaced(given.data) ? <p class="say">{tidy(r.sentence)} How likely a change is follows from that.</p> : (
+      <Show of={rhythm}>{(r) => last && likeliest && (!isKnown(r.rate_per_day) && !replaced(given.data) ? <p class="say">{tidy(r.sentence)}</p> : (
         <>
-          <p class="say">A change within 24 hours is <b>{likely(last.by)}</b> likely{stands && `, the most so from ${hour(likeliest.from)}`}{told ? ', by the chances that were given' : ''}. {why.outlook && isKnown(why.outlook.rate_per_day) && why.last_seen && `That there is one already: ${likely(why.outlook.chance)}.`}</p>
+          <p class="say">A change within 24 hours is <b>{likely(last.by)}</b> likely{stands && `, most of all from ${hour(likeliest.from)}`}{told ? ', by the forecast that was set' : ''}. {why.outlook && isKnown(why.outlook.rate_per_day) && why.last_seen && `It has changed since the last poll with a chance of ${likely(why.outlook.chance)}.`}</p>
           <Frame label={`Chance of a change over the next 24 hours: ${likely(last.by)}, the highest in an hour ${likely(likeliest.chance)} from ${hour(likeliest.from)}`} height={132}>
             {(width) => <Saw hours={hours} next={why.next ? Date.parse(why.next) : 0} width={width} />}
           </Frame>
-          <p class="small dim">Hatched: in each hour. Line: until then. A forecast{r.rate_per_day.known === 'at_least' && ', from a lower bound: every poll finds a change'}.</p>
+          <p class="small dim">Hatched: in each hour. Line: by then. This is a forecast{r.rate_per_day.known === 'at_least' && ', from a lower bound: every poll finds a change'}.</p>
         </>
       ))}</Show>
       {table}
@@ -137,10 +137,10 @@ function Week({ id, of: rhythm }: { id: string; of: Loaded<Rhythm> }) {
   const week = known ? local(rhythm.data!.week) : [], rowsOf = known ? week : seen.map((d) => d.map(() => 0));
   const rows = () => rowsOf.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, known ? v.toPrecision(2) : 'not known yet', seen[i][h]]));
   const [toggle, table] = useNumbers(['Hour', 'Changes expected', 'Seen in 30 days'], rows);
-  const most = Math.max(1e-9, ...week.flat()), now = new Date();
+  const most = Math.max(1e-9, ...week.flat()), now = new Date(), nothing = !known && seen.flat().every((n) => n === 0);
   return (
-    <Section title="When it changes" side={toggle}>
-      <Show of={rhythm}>{(r) => (!isKnown(r.rate_per_day) && seen.flat().every((n) => n === 0) ? <p class="say">{tidy(r.sentence)}</p> : (
+    <Section title="When it changes" side={!nothing && toggle}>
+      <Show of={rhythm}>{(r) => (nothing ? <p class="say">{tidy(r.sentence)}</p> : (
         <Frame label="Changes expected and seen in each hour of the week" height={7 * 22 + 18}>
           {(width) => {
             const left = 38, step = (width - left) / 24;
@@ -165,8 +165,8 @@ function Week({ id, of: rhythm }: { id: string; of: Loaded<Rhythm> }) {
           }}
         </Frame>
       ))}</Show>
-      <p class="small dim">{week.length > 0 ? 'Shade: changes expected in each hour, as learned. ' : 'When it is expected to change is not known yet. '}Dot: changes seen in the last 30 days. Outlined: now. Times are of this computer.</p>
-      {table}
+      {!nothing && <p class="small dim">{week.length > 0 ? 'Shade: changes expected. ' : 'When it is expected to change is not known yet. '}Dot: changes seen in the last 30 days. Outlined: now.</p>}
+      {!nothing && table}
     </Section>
   );
 }

@@ -51,12 +51,12 @@ interface Trial {
   history?: { items: { number: number; change: boolean; error?: string }[]; changes: number; spared: number; failed: number; cut?: boolean };
 }
 
-const texts = ['name', 'tags', 'level', 'min_gap', 'max_gap', 'strategy', 'life', 'urgency', 'weight', 'noise', 'suspect', 'robots', 'keep_age', 'keep_versions'] as const;
+const texts = ['name', 'tags', 'level', 'min_gap', 'max_gap', 'strategy', 'active', 'life', 'urgency', 'weight', 'noise', 'suspect', 'robots', 'keep_age', 'keep_versions'] as const;
 type Draft = Record<(typeof texts)[number], string> & { steps: Step[]; extract: Fields; request: Fields; render: unknown };
 
 function draftOf(s: Source): Draft {
   return {
-    name: s.name ?? '', tags: s.tags.join(', '), level: s.level ?? '', min_gap: s.min_gap ?? '', max_gap: s.max_gap ?? '', strategy: s.strategy ?? '',
+    name: s.name ?? '', tags: s.tags.join(', '), level: s.level ?? '', min_gap: s.min_gap ?? '', max_gap: s.max_gap ?? '', strategy: s.strategy ?? '', active: s.active ?? '',
     life: s.life, urgency: s.urgency, weight: String(s.weight), noise: s.noise, suspect: s.suspect, robots: s.robots, keep_age: String(s.keep.age ?? ''), keep_versions: String(s.keep.versions ?? ''),
     steps: stepsOf(s), extract: s.extract ?? {}, request: s.request ?? {}, render: s.render,
   };
@@ -152,7 +152,7 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
     <div class="cols">
       <div>
         {listed && <p class="say">The configuration file lists this source; edit it there. What you try here is not saved.</p>}
-        {!may('write') && <p class="say">You can look at these settings. Only an editor can change them.</p>}
+        {!may('write') && <p class="say">Only an editor can change these settings.</p>}
         <fieldset class="plain" disabled={!may('write')}>
         <Section title="What to compare" id="choose" side={may('write') && (
           <span class="row">
@@ -193,23 +193,24 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
         <Section title="Rendering" id="render">
           <Rendering value={draft.render} set={(render) => set({ ...draft, render })} wrong={wrong('render')} />
         </Section>
-        <Section title="How soon, and how often">
+        <Section title="When to poll">
           <div class="form">
-            {pick1('level', 'Service level', [['', 'none'], ['90% within 1m', '90% within 1 minute'], ['90% within 10m', '90% within 10 minutes'], ['90% within 1h', '90% within 1 hour'], ['90% within 1d', '90% within 1 day']])}
-            {pick1('weight', 'Weight', [['0.5', 'half'], ['1', 'normal'], ['2', 'twice'], ['5', 'five times'], ['10', 'ten times']])}
+            {pick1('level', 'Service level', [['', 'none'], ['90% within 1m', '90% of changes in 1 minute'], ['90% within 10m', '90% of changes in 10 minutes'], ['90% within 1h', '90% of changes in 1 hour'], ['90% within 1d', '90% of changes in 1 day']])}
+            {pick1('weight', 'Importance', [['0.5', 'half'], ['1', 'normal'], ['2', 'twice'], ['5', 'five times'], ['10', 'ten times']])}
             {pick1('min_gap', 'Minimum interval', [['', 'none'], ['1m', '1 minute'], ['5m', '5 minutes'], ['1h', '1 hour'], ['1d', '1 day']])}
             {pick1('max_gap', 'Maximum interval', [['', 'none'], ['5m', '5 minutes'], ['1h', '1 hour'], ['1d', '1 day'], ['7d', '1 week']])}
-            {text('strategy', 'At fixed times', 'such as day {06:30, 14:00} Europe/Berlin', 'when it is worth most')}
+            {text('active', 'Only in these hours', 'such as mon-fri 09:00-17:00 Europe/Berlin', 'always')}
+            {text('strategy', 'Only at these times', 'such as day {06:30, 14:00} Europe/Berlin', 'as Freshet decides')}
             {pick1('life', 'A change stays visible', lives)}
             {pick1('urgency', 'Value of a late capture', urgencies)}
           </div>
         </Section>
-        <Section title="Name and care">
+        <Section title="Name, tags and checks">
           <div class="form">
             {text('name', 'Name', undefined, tidy(s.standing.title ?? ''))}
             {text('tags', 'Tags', 'separated by commas')}
-            {choice('noise', 'Parts that always change', [['auto', 'ignore them'], ['report', 'report them'], ['off', 'do not look for them']])}
-            {choice('suspect', 'Captures of the wrong page', [['hold', 'hold until a second poll agrees'], ['mark', 'report at once, marked'], ['off', 'do not check']])}
+            {choice('noise', 'Parts that always change', [['auto', 'ignore them'], ['report', 'report them'], ['off', 'do not detect them']])}
+            {choice('suspect', 'If it looks like the wrong page', [['hold', 'wait for a second poll'], ['mark', 'report it, marked'], ['off', 'do not check']])}
             {choice('robots', 'robots.txt', [['default', 'as the settings say'], ['obey', 'obey'], ['ignore', 'ignore']])}
           </div>
         </Section>
@@ -261,20 +262,20 @@ function Preview({ id, steps }: { id: string; steps: Step[] }) {
   const { trial, problem, busy } = state;
   return (
     <>
-      <Section title="What would be compared" note={busy ? 'trying' : 'the last capture'}>
+      <Section title="What would be compared" note={busy ? 'trying' : 'of the latest version'}>
         {problem && <Trouble problem={problem} />}
         {!trial ? busy && <Bars n={5} /> : (
-          <div class="panel preview" aria-busy={busy} tabIndex={0} role="region" aria-label="Text of the last capture">
+          <div class="panel preview" aria-busy={busy} tabIndex={0} role="region" aria-label="Text of the latest version">
             <pre><bdi>{tidy(trial.text.slice(0, 20_000))}</bdi></pre>
           </div>
         )}
         {trial && trial.steps.length > 0 && <p class="small dim">{trial.steps.map((s) => `${s.step}: ${plural(s.out ? s.out.split('\n').length : 0, 'line')}`).join(' · ')}</p>}
       </Section>
       {trial?.history && (
-        <Section title="Over the stored versions" note={`the last ${trial.history.items.length}`}>
+        <Section title="Over the stored versions" note={trial.history.items.length > 1 && `the last ${trial.history.items.length}`}>
           <Over of={trial.history.items} />
           <p class="say">
-            Of {plural(trial.history.items.length, 'version')} <b>{count(trial.history.changes)}</b> would still be changes, {count(trial.history.spared)} would not
+            Of {plural(trial.history.items.length, 'version')} <b>{count(trial.history.changes)}</b> would be changes, {count(trial.history.spared)} would not
             {trial.history.failed > 0 && <>, and {count(trial.history.failed)} could not be read</>}.{trial.history.cut && ' The newest were not read: that took too long.'}
           </p>
         </Section>

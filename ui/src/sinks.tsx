@@ -1,4 +1,4 @@
-// Sinks: who is told, what became of it, and sending again.
+// Sinks: who receives changes, how deliveries end, and sending again.
 import { useEffect, useState } from 'preact/hooks';
 import { address, ask, get, part, Problem, send } from './api';
 import { count, dayOf, moment, plural, span, tidy } from './format';
@@ -8,17 +8,18 @@ import { useAction, useLoad } from './load';
 import { may } from './me';
 import { AsLines, Button, calledIn, Field, Icon, Mark, Outcome, Section, Show, sourcePath, Time, useTitle, WhatChanged, type Mood } from './parts';
 import { go, leave } from './router';
-import type { Change, Cursor, SinkInfo } from './types';
+import type { Change, Cursor, Query, SinkInfo } from './types';
 
 interface Kind { name: string; about: string; url?: string; template?: string; settings: { name: string; about: string; needed?: boolean; secret?: boolean }[] }
 interface Letter { id: string; change?: Change; query?: string; first?: number; last?: number; at?: string; attempts: number; error: string; body?: string; next?: string }
 interface Attempt { id: string; at: string; attempt: number; took_ms: number; accepted: boolean; error?: string; hint?: string; given_up?: boolean }
 
-/** kindNames are what people call the kinds. */
+/** kindNames are what people call the kinds; those of people come first. */
 const kindNames: Record<string, string> = {
-  webhook: 'Webhook', json: 'JSON webhook', email: 'E-mail', slack: 'Slack', discord: 'Discord', telegram: 'Telegram', gotify: 'Gotify', matrix: 'Matrix', mattermost: 'Mattermost', teams: 'Microsoft Teams',
-  mqtt: 'MQTT', kafka: 'Kafka', nats: 'NATS', cloudevents: 'CloudEvents', file: 'File', command: 'Command', postgres: 'PostgreSQL', googlechat: 'Google Chat', pagerduty: 'PagerDuty', apprise: 'Apprise', homeassistant: 'Home Assistant',
+  email: 'E-mail', slack: 'Slack', telegram: 'Telegram', discord: 'Discord', teams: 'Microsoft Teams', ntfy: 'ntfy', gotify: 'Gotify', matrix: 'Matrix', mattermost: 'Mattermost', googlechat: 'Google Chat', pagerduty: 'PagerDuty', apprise: 'Apprise', homeassistant: 'Home Assistant',
+  json: 'JSON webhook', webhook: 'Webhook, signed', cloudevents: 'CloudEvents', mqtt: 'MQTT', nats: 'NATS', kafka: 'Kafka', postgres: 'PostgreSQL', file: 'File', command: 'Command',
 };
+const kindOrder = Object.keys(kindNames);
 
 export const kindName = (kind: string) => kindNames[kind] ?? kind;
 
@@ -26,7 +27,7 @@ const sinkPath = (name: string) => '/sinks/' + encodeURIComponent(name);
 const deliveries = (n: number) => plural(n, 'delivery', 'deliveries');
 
 const moodOf = (s: SinkInfo): Mood => ({ ok: 'well', paused: 'paused', held: 'level' } as Record<string, Mood>)[s.standing.state] ?? 'failing';
-const states: Record<string, string> = { ok: 'works', paused: 'on hold', held: 'on hold after a refusal', failing: 'failing', gone: 'gone (410)', broken: 'cannot be used' };
+const states: Record<string, string> = { ok: 'works', paused: 'paused', held: 'paused after a refusal', failing: 'failing', gone: 'gone (410)', broken: 'cannot be used' };
 
 /** target is where a sink sends to, without what follows the host. */
 function target(s: SinkInfo): string {
@@ -37,9 +38,11 @@ function target(s: SinkInfo): string {
   }
 }
 
-/** wants says in words what a sink is told. */
-function wants(s: SinkInfo): string {
-  if (s.queries?.length) return 'matches of ' + s.queries.join(', ');
+const useQueries = () => useLoad<{ items: Query[] }>((s) => get('/queries', {}, s), []);
+
+/** wants says in words what a sink receives. */
+function wants(s: SinkInfo, queries: Query[] = []): string {
+  if (s.queries?.length) return 'matches of ' + s.queries.map((id) => queries.find((q) => q.id === id)?.name || id).join(', ');
   const parts = [...(s.tags?.length ? ['tagged ' + s.tags.join(', ')] : []), ...(s.sources?.length ? ['of ' + s.sources.join(', ')] : [])];
   return parts.length ? 'changes ' + parts.join(' and ') : 'all changes';
 }
@@ -69,8 +72,17 @@ export function Sinks({ name }: { name: string }) {
   );
 }
 
+/** sentence begins with a capital letter. */
+const sentence = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** labelOf writes the name of a setting as a label. */
+const labelOf = (name: string) => sentence(name.replaceAll('_', ' '));
+
 function useKinds() {
-  return useLoad<{ items: Kind[] }>((s) => get('/sinks-kinds', {}, s), []);
+  return useLoad(async (s) => {
+    const { items } = await get<{ items: Kind[] }>('/sinks-kinds', {}, s);
+    return { items: items.sort((a, b) => kindOrder.indexOf(a.name) - kindOrder.indexOf(b.name)) };
+  }, []);
 }
 
 function Intro() {
@@ -78,8 +90,8 @@ function Intro() {
   return (
     <>
       <h1 class="hidden-text">Sinks</h1>
-      <Section title="Kinds of sink">
-        <p class="say">Every change reaches every sink that wants it at least once, under the same id however often it is tried.</p>
+      <Section title="Add a sink">
+        <p class="say">A sink receives changes or alerts. A delivery that fails is tried again, so that nothing is lost.</p>
         <Show of={kinds}>{(k) => (
           <table><tbody>{k.items.map((x) => <tr key={x.name}><th scope="row" class="kind">{kindName(x.name)}</th><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
         )}</Show>
@@ -90,6 +102,7 @@ function Intro() {
 
 function One({ name, reload }: { name: string; reload: () => void }) {
   const sink = useLoad<{ data: SinkInfo; etag: string }>((s) => ask<SinkInfo>('GET', address('/sinks/' + part(name)), undefined, { signal: s }), [name], 5000);
+  const queries = useQueries();
   const [editing, edit] = useState(false);
   const both = () => {
     reload();
@@ -101,7 +114,7 @@ function One({ name, reload }: { name: string; reload: () => void }) {
         <>
           <div class="row wrap">
             <Title of={s.name} />
-            <span class="dim grow">{kindName(s.kind ?? '')} · {tidy(target(s))} · {tidy(wants(s))}</span>
+            <span class="dim grow">{kindName(s.kind ?? '')} · {tidy(target(s))} · {tidy(wants(s, queries.data?.items))}</span>
             {s.origin !== 'file' && <Button onClick={() => edit(true)}>Edit</Button>}
           </div>
           <Actions of={s} etag={etag} reload={both} />
@@ -134,7 +147,7 @@ function Actions({ of: s, etag, reload }: { of: SinkInfo; etag: string; reload: 
   const hold = (paused: boolean) => run(async () => {
     await send('PATCH', path, { paused: paused || null }, {}, etag);
     reload();
-    return paused ? 'Nothing is sent; everything waits.' : 'What waited is sent now.';
+    return paused ? 'Nothing is sent until you resume.' : 'Pending deliveries are sent now.';
   });
   const remove = () => confirm(`Remove ${s.name}? ${st.open ? `The ${deliveries(st.open)} that are pending are lost.` : 'It then receives nothing.'}`) && run(async () => {
     await send('DELETE', path);
@@ -143,15 +156,15 @@ function Actions({ of: s, etag, reload }: { of: SinkInfo; etag: string; reload: 
   });
   return (
     <Section title="State">
-      <p class="say"><Mark is={moodOf(s)} silent /> {states[st.state] ?? st.state}{st.open ? `; ${deliveries(st.open)} pending` : ''}{st.dead ? `; ${count(st.dead)} failed for good` : ''}.{' '}
-        {st.error && <span class="wrong">{tidy(st.error)}{st.failing_since && ` (since ${dayOf(st.failing_since)}, ${moment(st.failing_since)})`}</span>}{st.hint && <span class="dim"> {tidy(st.hint)}</span>}</p>
+      <p class="say"><Mark is={moodOf(s)} silent /> {sentence(states[st.state] ?? st.state)}{st.open ? `; ${deliveries(st.open)} pending` : ''}{st.dead ? `; ${count(st.dead)} failed for good` : ''}.{' '}
+        {st.error && <span class="wrong">{sentence(tidy(st.error))}{st.failing_since && ` (since ${dayOf(st.failing_since)}, ${moment(st.failing_since)})`}</span>}{st.hint && <span class="dim"> {tidy(st.hint)}</span>}</p>
       <div class="row wrap">
-        <Button kind="main" busy={doing.busy} onClick={() => run(async () => { const said = await test(s.name); reload(); return said; })}>Test</Button>
+        <Button kind="main" busy={doing.busy} onClick={() => run(async () => { const said = await test(s.name); reload(); return said; })}>Send a test message</Button>
         <Button kind="ghost" busy={doing.busy} onClick={() => run(async () => {
           const t = await send<{ body: string }>('POST', path + '/test', undefined, { preview: true });
           show(t.body);
         })}>Preview</Button>
-        {!listed && (st.state === 'paused' ? <Button icon="play" onClick={() => hold(false)}>Resume</Button> : <Button icon="pause" onClick={() => hold(true)}>Hold</Button>)}
+        {!listed && (st.state === 'paused' ? <Button icon="play" onClick={() => hold(false)}>Resume</Button> : <Button icon="pause" onClick={() => hold(true)}>Pause</Button>)}
         <AsLines method="POST" url={address(path + '/test')} cli={`freshet sink test ${quote(s.name)}`}
           also={listed ? [] : [{ method: 'PATCH', url: address(path), body: { paused: st.state === 'paused' ? null : true }, cli: `freshet sink edit ${quote(s.name)} --paused${st.state === 'paused' ? '=false' : ''}` }, { method: 'DELETE', url: address(path), cli: `freshet sink remove ${quote(s.name)}` }]} />
         {!listed && <Button kind="ghost" danger icon="trash" onClick={remove}>Remove</Button>}
@@ -167,15 +180,14 @@ function Attempts({ name, open }: { name: string; open: number }) {
   const list = useLoad<{ items: Attempt[] }>((s) => get(`/sinks/${part(name)}/attempts`, {}, s), [name, open], 5000);
   const [all, show] = useState(false);
   return (
-    <Section title="Attempts" note="the last fifty, since the daemon started">
+    <Section title="Attempts" note="the last 50, since the daemon started">
       <Show of={list}>{(l) => (l.items.length === 0 ? <p class="empty">None yet.</p> : (
         <>
           <table>
-            <thead><tr><th scope="col">Ended</th><th scope="col" class="desk">Event</th><th scope="col">What it said</th><th scope="col" class="num">Try</th><th scope="col" class="num">Took</th></tr></thead>
+            <thead><tr><th scope="col">Ended</th><th scope="col">Answer</th><th scope="col" class="num">Try</th><th scope="col" class="num">Took</th></tr></thead>
             <tbody>{l.items.slice(0, all ? 50 : 8).map((a) => (
-              <tr key={a.id + a.attempt + a.at}>
+              <tr key={a.id + a.attempt + a.at} title={tidy(a.id)}>
                 <td><Mark is={a.accepted ? 'well' : 'failing'} silent /> <Time at={a.at} /></td>
-                <td class="mono one desk">{tidy(a.id)}</td>
                 <td>{a.accepted ? 'accepted' : <span class="wrong">{tidy(a.error ?? '')}{a.given_up && '; failed for good'}</span>}</td>
                 <td class="num">{a.attempt}</td>
                 <td class="num">{span(a.took_ms)}</td>
@@ -208,12 +220,12 @@ function OwedSection({ of: s }: { of: SinkInfo }) {
       <Show of={list}>{(l) => (
         <>
           <table>
-            <thead><tr><th scope="col">Of</th><th scope="col" class="desk">What</th><th scope="col">Last answer</th><th scope="col" class="num desk">Tries</th><th scope="col" class="num">Next</th></tr></thead>
+            <thead><tr><th scope="col">Source or query</th><th scope="col" class="desk">Change</th><th scope="col">Last answer</th><th scope="col" class="num desk">Tries</th><th scope="col" class="num">Next</th></tr></thead>
             <tbody>{l.items.map((x) => (
-              <tr key={x.id}><td class="one"><About of={x} /></td><td class="one desk"><What of={x} /></td><td class="answer">{x.error ? <span class="wrong">{tidy(x.error)}</span> : <span class="dim">–</span>}</td><td class="num desk">{x.attempts}</td><td class="num">{s.standing.state === 'paused' ? 'on hold' : <Time at={x.next} as="ago" />}</td></tr>
+              <tr key={x.id}><td class="one"><About of={x} /></td><td class="one desk"><What of={x} /></td><td class="answer">{x.error ? <span class="wrong">{tidy(x.error)}</span> : <span class="dim">–</span>}</td><td class="num desk">{x.attempts}</td><td class="num">{s.standing.state === 'paused' ? 'paused' : <Time at={x.next} as="ago" />}</td></tr>
             ))}</tbody>
           </table>
-          {n > l.items.length && <p class="small dim">{count(n - l.items.length)} more come after these.</p>}
+          {n > l.items.length && <p class="small dim">and {count(n - l.items.length)} more</p>}
         </>
       )}</Show>
     </Section>
@@ -235,7 +247,7 @@ function Letters({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
       <Outcome of={doing} />
       <Show of={list}>{(l) => l.items.length > 0 && (
         <table>
-          <thead><tr><th scope="col">Of</th><th scope="col" class="desk">What</th><th scope="col">Why</th><th scope="col" class="num desk">Tries</th><th scope="col"><span class="hidden-text">Again</span></th></tr></thead>
+          <thead><tr><th scope="col">Source or query</th><th scope="col" class="desk">Change</th><th scope="col">Last answer</th><th scope="col" class="num desk">Tries</th><th scope="col"><span class="hidden-text">Again</span></th></tr></thead>
           <tbody>{l.items.map((x) => (
             <tr key={x.id}><td class="one"><About of={x} /></td><td class="one fill desk"><What of={x} /></td><td class="wrong">{tidy(x.error)}</td><td class="num desk">{x.attempts}</td><td class="num"><Button kind="link" label={`Send again ${x.id}`} onClick={() => again([x.id])}>Send again</Button></td></tr>
           ))}</tbody>
@@ -275,16 +287,16 @@ function Again({ sinks, reload }: { sinks: SinkInfo[]; reload: () => void }) {
   const again = () => run(async () => {
     await send('POST', `/sinks/${part(name)}/replay`, body);
     reload();
-    return 'They are sent, in their order.';
+    return 'They are sent again, in order.';
   });
   const many = counted ? (counted.more ? 'more than ' : '') + count(counted.deliveries) : '';
   return (
-    <Section title="Send again from a place or a time">
+    <Section title="Send again">
       <div class="panel row wrap again">
         {sinks.length > 1 && <Field label="Send again to"><select class="input" value={name} onChange={(e) => choose(e.currentTarget.value)}>{sinks.map((s) => <option key={s.name}>{s.name}</option>)}</select></Field>}
-        <Field label="From" help="a cursor, a time such as 2026-11-01 08:00, or how long ago, such as 24h"><input class="input" value={from} placeholder="24h" onInput={(e) => type(e.currentTarget.value)} /></Field>
+        <Field label="From" help="a time such as 2026-11-01 08:00, how long ago, such as 24h, or a cursor"><input class="input" value={from} placeholder="24h" onInput={(e) => type(e.currentTarget.value)} /></Field>
         <p class="say grow" role="status">
-          {wrong ? <span class="wrong">{tidy(wrong.title)}</span> : from.trim() && !body ? <span class="wrong">That is neither a cursor nor a time.</span> : counted ? <>{many} {counted.deliveries === 1 ? 'message' : 'messages'} since then. They keep their ids, so a receiver can drop what it has.</> : ''}
+          {wrong ? <span class="wrong">{tidy(wrong.title)}</span> : from.trim() && !body ? <span class="wrong">That is neither a time nor a cursor.</span> : counted ? <>{many} {counted.deliveries === 1 ? 'message' : 'messages'} since then. They keep their IDs, so that a receiver can ignore those that it has.</> : ''}
         </p>
         <Button busy={doing.busy} disabled={!counted || (counted.deliveries === 0 && !counted.more)} onClick={again}>{counted ? `Send ${many} again` : 'Send again'}</Button>
         {body && <AsLines method="POST" url={address(`/sinks/${part(name)}/replay`)} body={body} cli={`freshet sink replay ${quote(name)} ${body.after ? '--after ' + quote(body.after) : '--since ' + quote(body.since ?? '')}`} />}
@@ -338,7 +350,7 @@ function Told({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
       <tr>
         <td class="one"><Mark is={moodOf(s)} /> <a href={sinkPath(s.name)}><bdi>{tidy(s.name)}</bdi></a></td>
         <td class="one desk">{tidy(target(s))} <span class="dim">{kindName(s.kind ?? '')}</span></td>
-        <td>{s.standing.error ? <span class="wrong">{tidy(s.standing.error)}</span> : a ? <>{a.accepted ? 'delivered' : 'refused'} <Time at={a.at} /> in {span(a.took_ms)}</> : <span class="dim">nothing since the start</span>}</td>
+        <td>{s.standing.error ? <span class="wrong">{tidy(s.standing.error)}</span> : a ? <>{a.accepted ? 'delivered' : 'refused'} <Time at={a.at} /> in {span(a.took_ms)}</> : <span class="dim">none since the daemon started</span>}</td>
         <td class="num">{s.standing.open ? count(s.standing.open) : '–'}</td>
         <td class="num desk">{s.standing.dead ? count(s.standing.dead) : '–'}</td>
         <td class="num"><Button kind="link" label={`Test ${s.name}`} busy={doing.busy} onClick={() => run(async () => { const said = await test(s.name); reload(); return said; })}>Test</Button></td>
@@ -355,21 +367,21 @@ function Follow({ query, others, reload }: { query: string; others: SinkInfo[]; 
   const to = others.find((s) => s.name === name) ?? others[0];
   const body = { queries: [...(to.queries ?? []), query] };
   return (
-    <div class="row wrap">
-      <select class="input" aria-label="Sink" value={name} onChange={(e) => choose(e.currentTarget.value)}>{others.map((s) => <option key={s.name}>{s.name}</option>)}</select>
-      <Button busy={doing.busy} onClick={() => run(async () => { await send('PATCH', `/sinks/${part(to.name)}`, body); reload(); })}>Send to it, too</Button>
+    <div class="row wrap rows">
+      Send matches to <select class="input" aria-label="Sink" value={name} onChange={(e) => choose(e.currentTarget.value)}>{others.map((s) => <option key={s.name}>{s.name}</option>)}</select>
+      <Button busy={doing.busy} onClick={() => run(async () => { await send('PATCH', `/sinks/${part(to.name)}`, body); reload(); })}>Add</Button>
       <AsLines method="PATCH" url={address(`/sinks/${part(to.name)}`)} body={body} cli={`freshet sink edit ${quote(to.name)} ${body.queries.map((q) => '--query ' + quote(q)).join(' ')}`} />
       <Outcome of={doing} />
     </div>
   );
 }
 
-interface Draft { name: string; kind: string; url: string; queries: string; tags: string; sources: string; template: string; settings: Record<string, string>; headers: string }
+interface Draft { name: string; kind: string; url: string; queries: string[]; tags: string; sources: string; template: string; settings: Record<string, string>; headers: string }
 
 function draftOf(s?: SinkInfo): Draft {
   const asked = new URLSearchParams(location.search);
   return {
-    name: s?.name ?? '', kind: s?.kind ?? asked.get('kind') ?? '', url: s?.url ?? '', queries: s?.queries?.join(', ') ?? asked.get('query') ?? '', tags: s?.tags?.join(', ') ?? '',
+    name: s?.name ?? '', kind: s?.kind ?? asked.get('kind') ?? '', url: s?.url ?? '', queries: s?.queries ?? asked.getAll('query'), tags: s?.tags?.join(', ') ?? '',
     sources: s?.sources?.join(', ') ?? '', template: s?.template ?? '', settings: { ...s?.settings }, headers: Object.entries(s?.headers ?? {}).map(([k, v]) => `${k}: ${v}`).join('\n'),
   };
 }
@@ -377,7 +389,7 @@ function draftOf(s?: SinkInfo): Draft {
 function bodyOf(d: Draft): Record<string, unknown> {
   const words = (text: string) => text.split(',').map((t) => t.trim()).filter(Boolean);
   const headers = Object.fromEntries(d.headers.split('\n').filter((l) => l.includes(':')).map((l) => [l.slice(0, l.indexOf(':')).trim(), l.slice(l.indexOf(':') + 1).trim()]));
-  const body: Record<string, unknown> = { kind: d.kind, url: d.url.trim(), queries: words(d.queries), tags: words(d.tags), sources: words(d.sources), template: d.template, settings: Object.fromEntries(Object.entries(d.settings).filter(([, v]) => v)), headers };
+  const body: Record<string, unknown> = { kind: d.kind, url: d.url.trim(), queries: d.queries, tags: words(d.tags), sources: words(d.sources), template: d.template, settings: Object.fromEntries(Object.entries(d.settings).filter(([, v]) => v)), headers };
   for (const [key, v] of Object.entries(body)) {
     if (v === '' || (Array.isArray(v) ? v.length === 0 : typeof v === 'object' && Object.keys(v as object).length === 0)) delete body[key];
   }
@@ -386,7 +398,7 @@ function bodyOf(d: Draft): Record<string, unknown> {
 
 function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: string; reload: () => void; close?: () => void }) {
   const [d, set] = useState(() => draftOf(s));
-  const kinds = useKinds();
+  const kinds = useKinds(), asked = useQueries();
   const [doing, run] = useAction();
   const [shown, show] = useState('');
   const kind = kinds.data?.items.find((k) => k.name === d.kind);
@@ -399,7 +411,7 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
     };
   }, [dirty]);
   const wrong = (field: string) => doing.problem?.at('body.' + field);
-  const text = (key: 'url' | 'queries' | 'tags' | 'sources', label: string, help?: string) => (
+  const text = (key: 'url' | 'tags' | 'sources', label: string, help?: string) => (
     <Field label={label} help={help} wrong={wrong(key)}><input class="input" value={d[key]} onInput={(e) => set({ ...d, [key]: e.currentTarget.value })} /></Field>
   );
   const save = () => run(async () => {
@@ -413,33 +425,40 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
     <>
       <div class="row wrap headline">
         <h1 class="title grow">{s ? <bdi>{tidy(s.name)}</bdi> : 'Add a sink'}</h1>
-        {close && <Button local kind="ghost" onClick={close}>Do not save</Button>}
+        {close && <Button local kind="ghost" onClick={close}>Cancel</Button>}
         <AsLines method="PUT" url={address('/sinks/' + part(d.name || 'NAME'), s ? {} : { new: true })} body={body} cli={sinkLine(s ? 'edit' : 'add', d.name || 'NAME', body)} />
         <Button kind="main" busy={doing.busy} disabled={!d.name.trim()} onClick={save}>Save</Button>
       </div>
       <Outcome of={doing} />
       <div class="form section">
+        {!s && <div class="wide">{text('url', 'URL', kind ? (kind.name === 'email' ? 'empty means the mail server of the settings; else ' : '') + (kind.url && 'such as ' + kind.url) : 'https://hooks.slack.com/…, ntfy://ntfy.sh/my-topic, discord://…, smtp://…, or a URL of Apprise')}</div>}
         {!s && <Field label="Name" help="letters, digits, dots and dashes" wrong={wrong('name')}><input class="input" value={d.name} onInput={(e) => set({ ...d, name: e.currentTarget.value })} /></Field>}
-        {!s && text('url', 'Where to', kind ? (kind.name === 'email' ? 'empty means the mail server of the settings; else ' : '') + (kind.url && 'such as ' + kind.url) : 'paste a URL: https://hooks.slack.com/…, ntfy://ntfy.sh/my-topic, discord://…, smtp://…, or one of Apprise')}
         <Field label="Kind" help={kind?.about} wrong={wrong('kind')}>
           <select class="input" value={d.kind} onChange={(e) => set({ ...d, kind: e.currentTarget.value })}>{!s && <option value="">as the URL says</option>}{(kinds.data?.items ?? (d.kind ? [{ name: d.kind }] : [])).map((k) => <option key={k.name} value={k.name}>{kindName(k.name)}</option>)}</select>
         </Field>
-        {s && (kind?.url || d.url) && text('url', 'Where to', kind?.url && 'such as ' + kind.url)}
+        {s && (kind?.url || d.url) && text('url', 'URL', kind?.url && 'such as ' + kind.url)}
         {kind?.settings.map((x) => (
-          <Field key={x.name} label={x.name + (x.needed ? ' (needed)' : '')} help={x.about} wrong={wrong('settings.' + x.name)}>
+          <Field key={x.name} label={labelOf(x.name) + (x.needed ? ' (required)' : '')} help={x.about} wrong={wrong('settings.' + x.name)}>
             <input class="input" autocomplete="off" value={d.settings[x.name] ?? ''} placeholder={x.secret ? '${secret:NAME}' : ''} onInput={(e) => set({ ...d, settings: { ...d.settings, [x.name]: e.currentTarget.value } })} />
           </Field>
         ))}
       </div>
       <Section title="What it receives">
         <div class="form">
-          {text('queries', 'Matches of these queries', 'query IDs, separated by commas; it then receives matches instead of changes')}
           {text('tags', 'Changes with these tags', 'separated by commas; empty means all')}
-          {text('sources', 'And of these sources', 'source IDs, separated by commas')}
+          {text('sources', 'Changes of these sources', 'IDs, separated by commas')}
         </div>
+        {asked.data && asked.data.items.length > 0 && (
+          <fieldset class="ask"><legend>Or only matches of</legend>
+            <div class="row wrap">{asked.data.items.map((q) => (
+              <label key={q.id} class="row"><input type="checkbox" checked={d.queries.includes(q.id)} onChange={(e) => set({ ...d, queries: e.currentTarget.checked ? [...d.queries, q.id] : d.queries.filter((id) => id !== q.id) })} /> <bdi>{tidy(q.name || q.id)}</bdi></label>
+            ))}</div>
+            {wrong('queries') && <p class="wrong" role="alert">{tidy(wrong('queries')!)}</p>}
+          </fieldset>
+        )}
       </Section>
-      <Section title="In what words">
-        <Field label="Template" help="Go's text/template: {{.Title}} {{.Summary}} {{.URL}} {{.Added}} {{.Diff}}; empty means as this kind does it" wrong={wrong('template')}>
+      <Section title="Message">
+        <Field label="Template" help="in Go's text/template, such as {{.Title}} {{.Summary}} {{.URL}} {{.Added}} {{.Diff}}; empty means the usual message" wrong={wrong('template')}>
           <textarea class="input code" rows={4} value={d.template} placeholder={kind?.template ?? ''} onInput={(e) => set({ ...d, template: e.currentTarget.value })} />
         </Field>
         <Field label="HTTP headers" help="one on each line, as Name: value" wrong={wrong('headers')}><textarea class="input code" rows={2} value={d.headers} onInput={(e) => set({ ...d, headers: e.currentTarget.value })} /></Field>

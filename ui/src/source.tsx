@@ -110,7 +110,7 @@ function Trouble({ of: s, reload }: { of: Data; reload: () => void }) {
     ...(st.suspect ? [`Version ${st.held?.version ?? st.version} is probably not the page that you want: ${st.suspect.reason}. It is stored and not reported${st.held?.next ? `; ${st.held.next}` : ''}.`] : []),
     ...(st.noisy ? [n ? `It differs at ${n.differ} of ${n.polls} polls${s.noise === 'auto' ? '' : ', and each is reported as a change'}.` : 'It differs at nearly every poll.'] : []),
     ...(st.moved_to ? [`It has moved for good to ${short(st.moved_to)}.`] : []),
-    ...(blank ? ['The page has hardly any text without JavaScript.'] : []),
+    ...(blank ? ['This may not be the page that you want.'] : []),
   ];
   if (why.length === 0) return null;
   const version = st.held?.version ?? st.version;
@@ -148,11 +148,10 @@ function Now({ of: s }: { of: Data }) {
         <Day id={s.id} polls={s.standing.polls} />
         <Versions of={s} />
         <Fields of={s} />
-        {!guest() && <Section title="Earlier changes" side={<a href={sourcePath(s.id, '/versions')}>All versions</a>}>
+        {!guest() && s.standing.changes > 0 && <Section title="Earlier changes" side={<a href={sourcePath(s.id, '/versions')}>All versions</a>}>
           <Show of={changes}>{(c) => (
             <table>
               <tbody>
-                {c.items.length === 0 && <tr><td class="dim">No change yet. The first version is no change.</td></tr>}
                 {c.items.map((x) => (
                   <tr key={x.cursor}>
                     <td class="num">{x.number}</td>
@@ -174,7 +173,7 @@ function Now({ of: s }: { of: Data }) {
             <div class="panel stack">
               <p class="title">{w.next ? <>at {hour(w.next)} <small class="dim small">{Date.parse(w.next) > Date.now() ? 'in about ' + span(Math.max(1000, Date.parse(w.next) - Date.now())) : 'now'}</small></> : s.paused ? 'Paused' : 'Not known'}</p>
               <Worth of={w} />
-              <p class="say">{tidy(w.sentence)}</p>
+              <p class="say">{tidy(w.sentence.replace(/^Next poll about [^.]*\. /, ''))}</p>
             </div>
           )}</Show>
         </Section>
@@ -199,45 +198,45 @@ function Facts({ of: s, why }: { of: Data; why?: Why }) {
       {c && !tooEarly(c) && <><dt>Late, on average until now</dt><dd>{span(millis(c.delay))}</dd></>}
       <dt>Polls</dt><dd>{count(s.standing.polls)}</dd>
       <dt>Changes captured</dt><dd>{count(s.standing.changes)}</dd>
-      <dt>Last seen</dt><dd><Time at={s.standing.last_seen} as="ago" /></dd>
-      <dt>A change stays visible</dt><dd>{wordOf(lives, s.life)}</dd>
-      <dt>Value of a late capture</dt><dd>{wordOf(urgencies, s.urgency)}</dd>
-      <dt>Level</dt><dd>{s.level || 'none set'}</dd>
+      <dt>Last seen</dt><dd>{s.standing.last_seen ? <Time at={s.standing.last_seen} as="ago" /> : 'never'}</dd>
+      {s.life !== lives[0][0] && <><dt>A change stays visible</dt><dd>{wordOf(lives, s.life)}</dd></>}
+      {s.urgency !== urgencies[0][0] && <><dt>Value of a late capture</dt><dd>{wordOf(urgencies, s.urgency)}</dd></>}
+      {s.level && <><dt>Service level</dt><dd>{s.level}</dd></>}
     </dl>
   );
 }
 
 const amount = (n: number) => (n < 100 ? n.toPrecision(2) : count(n));
 
-/** Worth draws how the worth of a poll rises to the price. */
+/** Worth draws how the value of a poll rises to the one at which polls are made. */
 function Worth({ of: w }: { of: Why }) {
   const o = w.outlook;
   if (!o?.price || o.worth === undefined || !w.last_seen || !w.next) return null;
   const from = Date.parse(w.last_seen), now = Date.parse(w.at), next = Math.max(Date.parse(w.next), now + 1);
   const most = Math.max(o.price, o.worth) * 1.25;
   return (
-    <Frame label={`A poll now is worth ${amount(o.worth)}; polls are made from ${amount(o.price)} upwards`} height={110}>
+    <>
+    <Frame label={`The value of a poll now is ${amount(o.worth)}; a source is polled at ${amount(o.price)}`} height={110}>
       {(width) => {
-        const right = width - 60, base = 84;
+        const right = width - 8, base = 84;
         const x = (t: number) => ((t - from) / (next - from)) * (right - 30), y = (v: number) => base - (v / most) * 70;
         const at = x(now);
         return (
           <>
             <line class="ink" x1="0" x2={right} y1={y(o.price!)} y2={y(o.price!)} />
-            <text class="ink-text" x={right + 6} y={y(o.price!) - 2}>price</text>
-            <text x={right + 6} y={y(o.price!) + 11}>{amount(o.price!)}</text>
             <line class="axis" x1="0" x2={right} y1={base} y2={base} />
             <path class="seen-line" d={`M0 ${base}Q${at * 0.6} ${base} ${at} ${y(o.worth!)}`} />
             <path class="seen-line" stroke-dasharray="2 4" d={`M${at} ${y(o.worth!)}L${x(next)} ${y(o.price!)}`} />
             <circle class="seen" cx={at} cy={y(o.worth!)} r="4" />
             <circle cx={x(next)} cy={y(o.price!)} r="4.5" fill="var(--surface)" stroke="var(--ink)" stroke-width="2" />
-            <text class="label-seen" x={Math.max(0, at - 64)} y={y(o.worth!) - 8}>worth {amount(o.worth!)}</text>
             <text x="0" y={base + 16}>{hour(from)} seen</text>
             <text class="ink-text" x={x(next)} y={base + 16} text-anchor="middle">{hour(next)}</text>
           </>
         );
       }}
     </Frame>
+    <p class="small dim">Curve: how much a poll is worth. It is polled where the curve meets the line.</p>
+    </>
   );
 }
 
@@ -249,7 +248,7 @@ function Day({ id, polls: n }: { id: string; polls: number }) {
   const rows = () => recent.map((p) => [moment(p.began), p.result, p.status ?? '', span(Date.parse(p.ended) - Date.parse(p.began))]);
   const [toggle, table] = useNumbers(['Poll', 'Result', 'Status', 'Took'], rows);
   return (
-    <Section title="The last 24 hours" note="what polls found, and when changes must have happened" side={toggle}>
+    <Section title="The last 24 hours" note="polls; for each change, when it must have happened" side={toggle}>
       <Show of={polls}>{() => (
         <Frame label={`${recent.length} polls in the last 24 hours, ${recent.filter((p) => p.result === 'changed').length} found a change`} height={96}>
           {(width) => {
@@ -302,7 +301,10 @@ function OneField({ id, name, version }: { id: string; name: string; version: nu
   );
 }
 
-const results: Record<string, string> = { changed: 'found a change', unchanged: 'nothing new', first: 'first look', failed: 'failed', held: 'held' };
+const results: Record<string, string> = { changed: 'found a change', unchanged: 'nothing new', first: 'first version', failed: 'failed', held: 'held: probably the wrong page' };
+
+/** causes say why a poll was made. */
+const causes: Record<string, string> = { policy: 'scheduled', hand: 'by request', strategy: 'at a fixed time', bound: 'maximum interval', doubt: 'a second look', shared: 'with another source', push: 'push notification' };
 
 function Polls({ id }: { id: string }) {
   const [pages, more] = useState<{ items: Poll[]; next: string | null }[]>([]);
@@ -315,13 +317,13 @@ function Polls({ id }: { id: string }) {
       <Show of={first}>{() => (
         <>
           <table>
-            <thead><tr><th scope="col">Began</th><th scope="col">Result</th><th scope="col" class="desk">Why it was made</th><th scope="col" class="num">Status</th><th scope="col" class="num desk">Size</th><th scope="col" class="num">Took</th></tr></thead>
+            <thead><tr><th scope="col">Began</th><th scope="col">Result</th><th scope="col" class="desk">Reason</th><th scope="col" class="num">Status</th><th scope="col" class="num desk">Size</th><th scope="col" class="num">Took</th></tr></thead>
             <tbody>
               {all.flatMap((p) => p.items).map((p) => (
                 <tr key={p.cursor}>
                   <td class="still" title={exact(p.began)}>{moment(p.began)}</td>
                   <td>{p.result === 'failed' ? <span class="wrong">{tidy(p.error ?? p.failure ?? 'failed')}</span> : p.version && p.result !== 'unchanged' ? <a href={sourcePath(id, `/versions?to=${p.version}`)}>{results[p.result]}</a> : results[p.result] ?? p.result}</td>
-                  <td class="dim desk">{p.cause}</td>
+                  <td class="dim desk">{causes[p.cause] ?? p.cause}</td>
                   <td class="num">{p.status ?? ''}</td>
                   <td class="num desk">{p.bytes ? bytes(p.bytes) : ''}</td>
                   <td class="num">{span(Date.parse(p.ended) - Date.parse(p.began))}</td>

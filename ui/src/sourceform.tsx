@@ -55,7 +55,7 @@ export function Extracted({ value, set, now }: { value: Fields; set: (f: Fields)
           <Button local kind="ghost" icon="plus" disabled={!/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name.trim()) || !how.trim()} onClick={add}>Add</Button>
         </div>
       )}
-      <p class="small dim">Values can be charted, and conditions can compare them: now.price, before.price. Such as css .price | number, jsonpath $.price, regex Total: (\d+) | number, or product price.</p>
+      <p class="small dim">Alerts can compare a value, and a chart shows it. Examples: css .price | number, jsonpath $.price, regex Total: (\d+) | number, product price.</p>
     </>
   );
 }
@@ -77,7 +77,7 @@ export function Asking({ value, set, wrong }: { value: Fields; set: (f: Fields) 
       <div class="form">
         <Field label="Log in with">
           <select class="input" value={way} onChange={(e) => choose(e.currentTarget.value)}>
-            <option value="">nothing</option><option value="basic">user and password (HTTP)</option><option value="bearer">a token</option>{way === 'login' && <option value="login">a form (see docs/reference/requests.md)</option>}
+            <option value="">nothing</option><option value="basic">user and password (HTTP)</option><option value="bearer">a token</option>{way === 'login' && <option value="login">a form</option>}
           </select>
         </Field>
         {way === 'basic' && <Field label="User"><input class="input" autocomplete="off" value={auth.basic?.user ?? ''} onInput={(e) => edit({ auth: { basic: { ...auth.basic, user: e.currentTarget.value } } })} /></Field>}
@@ -105,7 +105,7 @@ export function Rendering({ value, set, wrong }: { value: unknown; set: (r: unkn
   };
   return (
     <>
-      <label class="row"><input type="checkbox" checked={on} onChange={(e) => set(e.currentTarget.checked ? true : null)} /> Show the page in a browser before it is read, so that its JavaScript runs</label>
+      <label class="row"><input type="checkbox" checked={on} onChange={(e) => set(e.currentTarget.checked ? true : null)} /> Open the page in a browser, so that its JavaScript runs</label>
       {on && (
         <div class="form">
           <Field label="Wait for" help="a CSS selector"><input class="input code" value={String(how.wait_for ?? '')} onInput={(e) => edit({ wait_for: e.currentTarget.value })} /></Field>

@@ -13,7 +13,7 @@ import type { Rate, Source, SourcePage } from './types';
 interface Facets { total: number; states: Record<string, number>; tags: { name: string; count: number }[]; hosts: { name: string; count: number }[] }
 
 const columns: [string, string, string][] = [
-  ['changes', 'Changes', 'c-week'], ['rate', 'Rate', 'c-often'], ['captured', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
+  ['changes', '7 days', 'c-week'], ['rate', 'Rate', 'c-often'], ['captured', 'Captured', 'c-share'], ['changed', 'Last change', 'c-changed'], ['next', 'Next poll', 'c-next'], ['polls', 'Polls', 'c-polls'],
 ]; // those with a name can be sorted by
 
 /** parse splits what was typed into words and filters such as tag:news. */
@@ -46,7 +46,7 @@ export function Sources() {
         <h1 class="title">Sources</h1>
         <span class="dim grow">{list.total === undefined ? '' : plural(list.total, 'source')}</span>
         {may('write') && <a class="button" href="/start#import"><Icon name="list" /> Import</a>}
-        {may('write') && <a class="button main" href="/start"><Icon name="plus" /> Add a source</a>}
+        {may('write') && <a class="button main desk" href="/start"><Icon name="plus" /> Add a source</a>}
       </div>
       <div class="with-facets">
         <FacetBar of={facets.data} filter={filter} />
@@ -226,14 +226,14 @@ function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: numb
       <span role="gridcell"><Mark is={is} /></span>
       <span role="gridcell" class="one">
         <a class="name one" href={sourcePath(s.id)}><bdi>{tidy(nameOf(s))}</bdi></a>
-        <span class="small dim one">{is !== 'well' && <b class={'word ' + is}>{moodWords[is]} </b>}<bdi>{tidy(short(s.url))}</bdi></span>
+        <span class="small dim one">{is !== 'well' && <b class={'word ' + is}>{moodWords[is]} </b>}{nameOf(s) !== short(s.url) && <bdi>{tidy(short(s.url))}</bdi>}</span>
       </span>
       <span role="gridcell" class="c-tags one">{s.tags.slice(0, 3).map((t) => <a key={t} class="tag" href={'/sources?tag=' + encodeURIComponent(t)}><bdi>{tidy(t)}</bdi></a>)}</span>
       <span role="gridcell" class="c-week"><Week of={s} /></span>
       <span role="gridcell" class="num c-often one">{often(s.rate_per_day)}</span>
       <span role="gridcell" class="num c-share">{!s.captured || tooEarly(s.captured) ? <span class="dim">–</span> : <span title={`${percent(s.captured.share.low)} to ${percent(s.captured.share.high)}`}>{percent(s.captured.share.mean)}</span>}</span>
       <span role="gridcell" class="num c-changed"><Time at={s.standing.changed_at} as="ago" /></span>
-      <span role="gridcell" class="num c-next">{s.paused ? '–' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
+      <span role="gridcell" class="num c-next">{s.paused ? '' : s.next_poll && Date.parse(s.next_poll) < Date.now() ? 'now' : <Time at={s.next_poll} as="ago" />}</span>
       <span role="gridcell" class="num c-polls">{count(s.standing.polls)}</span>
     </div>
   );
@@ -299,7 +299,7 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
           <Button kind="ghost" icon="pause" onClick={() => prepare('Pause', { action: 'pause' })}>Pause</Button>
           <Button kind="ghost" icon="play" onClick={() => prepare('Resume', { action: 'resume' })}>Resume</Button>
           <select class="input" aria-label="Change of the selected sources" value={more} onChange={(e) => open(e.currentTarget.value as typeof more)}>
-            <option value="">Change…</option><option value="tag">Add a tag</option><option value="level">Set the level</option><option value="css">Compare one element</option>
+            <option value="">Change…</option><option value="tag">Add a tag</option><option value="level">Set the service level</option><option value="css">Compare one element</option>
           </select>
           {more === 'tag' && <span class="row"><input class="input" size={10} aria-label="Tag to add" placeholder="tag" value={tag} onInput={(e) => name(e.currentTarget.value)} /><Button kind="ghost" icon="tag" disabled={!tag} onClick={() => prepare('Tag', { action: 'tag', tag })}>Add</Button></span>}
           {more === 'level' && <span class="row"><input class="input" size={14} aria-label="Level" placeholder="90% within 10m" value={level} onInput={(e) => aim(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare(level.trim() ? 'Set the level of' : 'Take the level from', { action: 'level', ...(level.trim() && { level: level.trim() }) }, level.trim() ? 'Set it' : 'Take it')}>Level</Button></span>}

@@ -1,7 +1,7 @@
 // Adding a source: paste an address, see what it reads, choose what to compare and whom to notify.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
-import { Ask, alertLine, asked, blank, bodyOf, saying, toOf, type Offer } from './alert';
+import { Ask, alertLine, asked, blank, bodyOf, offersOf, saying, toOf, type Suggestion } from './alert';
 import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
 import { quote, sourceLine } from './lines';
@@ -11,11 +11,6 @@ import { AsLines, Button, Field, Outcome, Section, sourcePath } from './parts';
 import { Picker } from './picker';
 import { go, here } from './router';
 import type { Overview, Remedy, Source, Suspect } from './types';
-
-interface Suggestion {
-  what: string; why: string; url?: string; select?: { css?: string; jsonpath?: string }; read?: unknown[]; extract?: Record<string, unknown>; items?: Record<string, unknown>;
-  text?: string; count?: number; fields?: Record<string, unknown>;
-}
 
 /** A Probe is what a look at a page found. Nothing of it is stored. */
 interface Probe {
@@ -103,7 +98,7 @@ function AddOne() {
   };
   const watch = { url: way?.url ? new URL(way.url, found?.landed_on ?? found?.url).href : complete(url), ...edit };
   const on = found?.known ? { source: found.known, edit } : { watch };
-  const offers = found ? offersOf(found) : [];
+  const offers = offersOf(found?.items ?? []);
   const called = { ...alert, name: alert.name || (found?.title || name ? `${name.trim() || found!.title}: ${saying(alert)}` : '') }; // its page has no title yet
   const keep = () => save(async () => {
     let id = found?.known;
@@ -140,7 +135,7 @@ function AddOne() {
           {picking && <Picker at={'/probe/' + part(found.id!)} now={css} pick={(selector) => { element(selector); choose(-1); }} close={() => open(false)} />}
           <Ask draft={alert} set={notify} on={on} offers={offers} none="do not notify me" />
           <div class="form">
-            <Field label="Name" help="empty means its title"><input class="input" value={name} placeholder={tidy(found.title ?? '')} onInput={(e) => call(e.currentTarget.value)} /></Field>
+            <Field label="Name" help="empty means the title of the page"><input class="input" value={name} placeholder={tidy(found.title ?? '')} onInput={(e) => call(e.currentTarget.value)} /></Field>
             <Field label="Tags" help="separated by commas, to group and filter"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
           </div>
           <div class="row wrap">
@@ -155,15 +150,6 @@ function AddOne() {
       <Outcome of={saving} />
     </Section>
   );
-}
-
-/** offersOf returns the values that were found on a page, those of a shop first. */
-function offersOf(f: Probe): Offer[] {
-  const found: Offer[] = [];
-  for (const w of f.items) {
-    for (const [name, how] of Object.entries(w.extract ?? {})) if (!found.some((o) => o.name === name)) found.push({ name, how, now: w.fields?.[name] });
-  }
-  return found.filter((o) => typeof o.now !== 'string' || o.name === 'price');
 }
 
 const valuesOf = (fields: Record<string, unknown>) => Object.entries(fields).map(([k, v]) => `${k} ${typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ');

@@ -61,7 +61,7 @@ export interface Source {
   id: string; url: string; name?: string; tags: string[]; select: { css?: string; jsonpath?: string; kind?: string };
   read?: unknown[]; noise: string; extract?: Record<string, unknown>; items?: Record<string, unknown>; render?: unknown;
   weight: number; life: string; urgency: string; cost: number; paused: boolean; min_gap?: string; max_gap?: string;
-  level?: string; suspect: string; robots: string; strategy?: string; site?: unknown; of?: string; index?: boolean;
+  level?: string; suspect: string; robots: string; strategy?: string; active?: string; site?: unknown; of?: string; index?: boolean;
   keep: Record<string, unknown>; origin: string; created_at: string; host: string; standing: Standing; next_poll?: string; rate_per_day?: Rate; captured?: Captured; week?: number[]; request?: Record<string, unknown>; expect?: Record<string, unknown>;
   removed?: boolean;
 }
@@ -115,7 +115,7 @@ export interface Match {
   cursor: Cursor; id: string; query: string; number: number; cause: string; at: string; known_at: string;
   source?: string; group?: string; value?: unknown; change?: Change;
 }
-export interface Finding { items: Match[]; found: number; scanned: number; missing?: number; warnings?: string[] }
+export interface Finding { items: Match[]; found: number; scanned: number; missing?: number; warnings?: string[]; fields?: Record<string, string> }
 
 export interface SinkInfo {
   name: string; origin: string; revision?: number; kind?: string; url?: string; tags?: string[]; sources?: string[];
@@ -134,6 +134,6 @@ export interface LabRun {
   ahead?: number; error?: string; hint?: string; result?: LabResult;
 }
 export interface Lab {
-  policies: { name: string; about: string; experimental?: boolean }[]; reports: { name: string; title: string }[];
+  policies: { name: string; about: string; experimental?: boolean }[];
   limits: { policies: number; budgets: number; kept: number };
 }

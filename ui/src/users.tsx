@@ -30,7 +30,7 @@ export function Users() {
   return (
     <Section title="Users" note="who may use this page and the API">
       <Show of={list}>{({ items }) => (items.length === 0
-        ? <p>There are no users, so everybody on this machine can do everything. From the first user on, everybody has to log in.</p>
+        ? <p>There are no users: anyone on this machine has full control. Once there is one, everybody has to log in.</p>
         : <div class="scrolls"><table>
           <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Password set</th><th scope="col">Added</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
           <tbody>{items.map((u) => <UserRow key={u.name} of={u} change={change} />)}</tbody>
@@ -104,12 +104,12 @@ export function Tokens() {
     <Section title="Tokens" note="for programs; each is shown once">
       <Show of={list}>{({ items }) => (items.length === 0 ? <p class="dim">There are no tokens.</p>
         : <div class="scrolls"><table>
-          <thead><tr><th scope="col">For</th><th scope="col">User</th><th scope="col">Good for</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
+          <thead><tr><th scope="col">Purpose</th><th scope="col">User</th><th scope="col">Allows</th><th scope="col">Expires</th><th scope="col">Last used</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
           <tbody>{items.map((t) => (
             <tr key={t.id}>
               <td><bdi>{tidy(t.name)}</bdi></td><td>{t.user ? <bdi>{tidy(t.user)}</bdi> : '–'}</td><td>{t.scopes.join(', ')}{t.tag && <> of <bdi>{tidy(t.tag)}</bdi></>}</td>
               <td>{t.expires_at ? <Time at={t.expires_at} /> : 'never'}</td><td><Time at={t.used_at} as="ago" /></td>
-              <td class="row wrap"><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} />
+              <td class="row wrap"><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is removed.'; })} />
                 <AsLines needs="read" method="DELETE" url={address('/tokens/' + part(t.id))} cli={`freshet user token remove ${quote(t.id)}`} /></td>
             </tr>
           ))}</tbody>
@@ -117,11 +117,11 @@ export function Tokens() {
       )}</Show>
       {made && <Once secret={made} />}
       <form class="inline-form" onSubmit={add}>
-        <Field label="What it is for" wrong={doing.problem?.at('body.name')}><input class="input" required value={name} onInput={(e) => say(e.currentTarget.value)} /></Field>
-        <fieldset><legend>Good for</legend><div class="row">{kinds.filter(may).map((k) => (
+        <Field label="Purpose" wrong={doing.problem?.at('body.name')}><input class="input" required value={name} onInput={(e) => say(e.currentTarget.value)} /></Field>
+        <fieldset><legend>Allows</legend><div class="row">{kinds.filter(may).map((k) => (
           <label key={k} class="row"><input type="checkbox" checked={scopes.includes(k)} onChange={(e) => grant(e.currentTarget.checked ? [...scopes, k] : scopes.filter((s) => s !== k))} /> {k}</label>
         ))}</div></fieldset>
-        <Field label="Only sources tagged" wrong={doing.problem?.at('body.tag')}><input class="input" value={tag} onInput={(e) => only(e.currentTarget.value)} /></Field>
+        <Field label="Only sources with the tag" wrong={doing.problem?.at('body.tag')}><input class="input" value={tag} onInput={(e) => only(e.currentTarget.value)} /></Field>
         <Expiry value={expires} set={end} />
         <Button needs="read" type="submit" busy={doing.busy} disabled={scopes.length === 0}>Make a token</Button>
         <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet user token add ${quote(name || 'NAME')} --scope ${scopes.join(',')}${tag && ` --tag ${quote(tag)}`}${expires && ` --expires ${quote(expires)}`}`} />
@@ -139,13 +139,13 @@ export function Shares() {
     <Section title="Share links" note="each shows one source or query without a login">
       <Show of={list}>{({ items }) => (items.length === 0 ? <p class="dim">There are no share links. The Share button of a source or query makes one.</p>
         : <div class="scrolls"><table>
-          <thead><tr><th scope="col">Shows</th><th scope="col">For</th><th scope="col">By</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
+          <thead><tr><th scope="col">Shows</th><th scope="col">For</th><th scope="col">By</th><th scope="col">Expires</th><th scope="col">Last used</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
           <tbody>{items.map((s) => (
             <tr key={s.id}>
               <td>{s.source ? <a href={'/sources/' + encodeURIComponent(s.source)}>source <bdi>{tidy(s.source)}</bdi></a> : <a href={'/queries/' + encodeURIComponent(s.query ?? '')}>query <bdi>{tidy(s.query ?? '')}</bdi></a>}</td>
               <td><bdi>{tidy(s.name ?? '')}</bdi></td><td>{s.user ? <bdi>{tidy(s.user)}</bdi> : '–'}</td>
               <td>{s.expires_at ? <Time at={s.expires_at} /> : 'never'}</td><td><Time at={s.used_at} as="ago" /></td>
-              <td class="row wrap"><Button kind="ghost" danger icon="trash" label={`Remove the link to ${s.source ?? s.query}`} onClick={() => void run(async () => { await send('DELETE', '/shares/' + part(s.id)); list.reload(); return 'The link is not good any more.'; })} />
+              <td class="row wrap"><Button kind="ghost" danger icon="trash" label={`Remove the link to ${s.source ?? s.query}`} onClick={() => void run(async () => { await send('DELETE', '/shares/' + part(s.id)); list.reload(); return 'The link is removed.'; })} />
                 <AsLines method="DELETE" url={address('/shares/' + part(s.id))} cli={`freshet user share remove ${quote(s.id)}`} /></td>
             </tr>
           ))}</tbody>

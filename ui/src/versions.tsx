@@ -40,7 +40,7 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
   return (
     <Section
       title="Versions"
-      note={numbers.length > 0 && <>{count(s.standing.version)} · <b>{from || ''} → {to}</b></>}
+      note={numbers.length > 0 && <>{count(s.standing.version)}{from !== to && <> · <b>{from || ''} → {to}</b></>}</>}
       side={versions.length > 1 && (
         <span class="row">
           <Button local kind="ghost" icon="older" keys="[" disabled={numbers.indexOf(to) <= 1} onClick={() => step(-1)}>Older</Button>
@@ -48,7 +48,7 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
         </span>
       )}
     >
-      <Show of={list}>{() => (versions.length === 0 ? <p class="empty">Nothing was captured yet.</p> : (
+      <Show of={list}>{() => (versions.length === 0 ? <p class="empty">No version yet.</p> : (
         <>
           {versions.length > 1 && <Track versions={versions} from={from} to={to} set={set} />}
           <Compared of={s} versions={versions} from={from} to={to} view={view} />
@@ -129,7 +129,7 @@ function Compared({ of: s, versions, from, to, view }: { of: Source; versions: V
 /** Whole shows the text of a single version. */
 function Whole({ id, number }: { id: string; number: number }) {
   const text = useLoad<string>((s) => get(`/sources/${part(id)}/versions/${number}/text`, {}, s), [id, number]);
-  return <Show of={text}>{(t) => <div class="diff"><ol>{String(t).split('\n').slice(0, 2000).map((l, i) => <li key={i}><bdi>{tidy(l)}</bdi></li>)}</ol></div>}</Show>;
+  return <Show of={text}>{(t) => String(t).trim() === '' ? <p class="empty">This version has no text.</p> : <div class="diff"><ol>{String(t).split('\n').slice(0, 2000).map((l, i) => <li key={i}><bdi>{tidy(l)}</bdi></li>)}</ol></div>}</Show>;
 }
 
 const mostLines = 10_000;
@@ -165,7 +165,7 @@ function Differences({ id, from, to, view }: { id: string; from: number; to: num
           </>}
         </p>
         <Details fields={d.fields} items={d.items} />
-        {d.coarse ? <p class="empty">The texts are too long to compare line by line. All of it was replaced.</p> : !d.hunks?.length ? <p class="empty">The texts are the same.</p> : view === 'side' ? <Sides of={d} most={most} /> : <Lines of={d} words={view === 'words'} most={most} />}
+        {d.coarse ? <p class="empty">The texts are too long to compare line by line.</p> : !d.hunks?.length ? <p class="empty">The texts are the same.</p> : view === 'side' ? <Sides of={d} most={most} /> : <Lines of={d} words={view === 'words'} most={most} />}
         {d.hunks?.reduce((n, h) => n + h.lines.length, 0) > most && <Button local kind="link" onClick={() => more(most + mostLines)}>Show more lines</Button>}
       </div>
     )}</Show>
@@ -175,7 +175,7 @@ function Differences({ id, from, to, view }: { id: string; from: number; to: num
 function Details({ fields, items }: { fields?: FieldChange[]; items?: ItemChanges }) {
   if (!fields?.length && !items) return null;
   return (
-    <table>
+    <table class="values">
       <tbody>
         {fields?.map((f) => <tr key={f.name}><td>{tidy(f.name)}</td><td class="mono">{f.from !== null && <del>{tidy(value(f.from))}</del>} {f.to !== null && <ins>{tidy(value(f.to))}</ins>}</td></tr>)}
         {items?.added?.map((i) => <tr key={i.key}><td>new</td><td class="mono"><ins><bdi>{tidy(i.title || i.text || i.key)}</bdi></ins></td></tr>)}
@@ -308,7 +308,7 @@ function sides(lines: Line[]): [Line?, Line?][] {
 function Rendered({ id, number }: { id: string; number: number }) {
   return (
     <>
-      <p class="small dim">Without scripts, pictures and whatever else lies elsewhere.</p>
+      <p class="small dim">Without scripts, pictures and anything that the page would load.</p>
       <iframe class="frame" sandbox="" title={`Version ${number}, rendered`} src={address(`/sources/${part(id)}/versions/${number}/rendered`)} />
     </>
   );
@@ -331,8 +331,8 @@ function Pictures({ id, from, to }: { id: string; from: number; to: number }) {
 
 function History({ of: s, versions }: { of: Source; versions: Version[] }) {
   return (
-    <table>
-      <thead><tr><th scope="col" class="num">Version</th><th scope="col">Seen</th><th scope="col">Title</th><th scope="col" class="num desk">Text</th><th scope="col" class="num desk">Raw</th><td /></tr></thead>
+    <table class="history">
+      <thead><tr><th scope="col" class="num">Version</th><th scope="col">Seen</th><th scope="col">Title</th><th scope="col" class="num desk">Text</th><th scope="col" class="num desk">As sent</th><td /></tr></thead>
       <tbody>
         {[...versions].reverse().map((v) => (
           <tr key={v.number}>

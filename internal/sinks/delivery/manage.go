@@ -301,7 +301,11 @@ func (s *Sinks) renderChange(ctx context.Context, o *sinks.Outlet, at freshet.Cu
 		return fmt.Errorf("change at %d: %w", at, freshet.ErrNotFound)
 	}
 	m.ID, m.Source = found[0].ID(), found[0].Source
-	m.Body, err = o.Render(ctx, found[0], Texts(s.cfg.Store, found[0]))
+	c, texts, err := Shown(ctx, s.cfg.Store, found[0])
+	if err != nil {
+		return err
+	}
+	m.Body, err = o.Render(ctx, c, texts)
 	return err
 }
 

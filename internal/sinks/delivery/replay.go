@@ -196,8 +196,9 @@ func Known(ctx context.Context, store Archive, m queries.Match) (sinks.Match, er
 			return known, err
 		}
 		if len(found) > 0 && found[0].Cursor == at {
-			known.Change, known.Texts = &found[0], Texts(store, found[0])
-			return known, nil
+			c, texts, err := Shown(ctx, store, found[0])
+			known.Change, known.Texts = &c, texts
+			return known, err
 		}
 	}
 	if m.Source == "" {
@@ -210,6 +211,6 @@ func Known(ctx context.Context, store Archive, m queries.Match) (sinks.Match, er
 	if errors.Is(err, freshet.ErrNotFound) {
 		return known, nil
 	}
-	known.Label = freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}
+	known.Label = freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags, Title: w.Status.Head.Title}
 	return known, err
 }

@@ -207,7 +207,11 @@ func (s *Sinks) following(k *station) FollowerConfig {
 		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(),
 		Stream: k.sink.Stream(), Wants: k.sink.Wants, WantsBatch: k.sink.WantsBatch,
 		Render: func(ctx context.Context, c freshet.Change) ([]byte, error) {
-			return outlet.Render(ctx, c, Texts(s.cfg.Store, c))
+			c, texts, err := Shown(ctx, s.cfg.Store, c)
+			if err != nil {
+				return nil, err
+			}
+			return outlet.Render(ctx, c, texts)
 		},
 		RenderBatch: func(ctx context.Context, p queries.Batch) (freshet.SourceID, []byte, error) {
 			whole, err := Unpack(ctx, s.cfg.Store, p)
@@ -231,8 +235,21 @@ func (s *Sinks) following(k *station) FollowerConfig {
 	}
 }
 
-// Texts returns the texts of a change, as far as they are kept.
-func Texts(store Archive, c freshet.Change) sinks.Texts {
+// Shown returns a change as messages show it: with the title of its page if the source has no name, and with its texts, as far as they are kept.
+func Shown(ctx context.Context, store Archive, c freshet.Change) (freshet.Change, sinks.Texts, error) {
+	if c.Label.Name == "" {
+		found, err := store.Versions(ctx, c.Source, freshet.Between{}, c.Number+1, 1)
+		if err != nil {
+			return c, nil, err
+		}
+		if len(found) > 0 && found[0].Number == c.Number {
+			c.Label.Title = found[0].Title
+		}
+	}
+	return c, texts(store, c), nil
+}
+
+func texts(store Archive, c freshet.Change) sinks.Texts {
 	return func(ctx context.Context) (before, after []byte, err error) {
 		if after, err = text(ctx, store, c.Source, c.Number); err != nil {
 			return nil, nil, err
