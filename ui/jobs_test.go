@@ -53,7 +53,15 @@ func (j *jobs) chosen(selector, value string) {
 	eval[bool](j.tab, fmt.Sprintf("(e => { e.value = %q; return e.dispatchEvent(new Event('change', {bubbles: true})); })(document.querySelector(%q))", value, selector))
 }
 
-// Common jobs stay short. A job begins at the overview, or at a source if it is about that.
+// source opens a source from any screen.
+func (j *jobs) source(name string) {
+	j.Helper()
+	j.press("Sources")
+	j.press(name)
+	j.await("document.querySelector('.tabs')")
+}
+
+// Common jobs stay short, each from the overview.
 func TestJobs(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	chat := r.receiver()
@@ -100,16 +108,17 @@ func TestJobs(t *testing.T) {
 			alert(j, "/p2", "below", func() { j.typed("[aria-label=Number]", "100") })
 		}},
 		{"word alert", 6, 2, func(j *jobs) { alert(j, "/p3", "appears", func() { j.typed("[aria-label=Word]", "sold out") }) }},
-		{"failing alert", 5, 0, func(j *jobs) {
-			j.visit("/sources/kettle", "document.querySelector('.tabs')")
+		{"failing alert", 6, 0, func(j *jobs) {
+			j.source("Kettle")
 			j.press("Notify me")
 			j.chosen("[aria-label='Notify me when']", "fails")
 			j.await("document.querySelector('[aria-label=\"Send it to\"]')?.value == 'chat'")
 			j.press("Save")
 			j.await("document.body.textContent.includes('it stops working')")
 		}},
-		{"mute a part", 4, 0, func(j *jobs) {
-			j.visit("/sources/kettle/settings", "document.querySelector('.preview pre')")
+		{"mute a part", 7, 0, func(j *jobs) {
+			j.source("Kettle")
+			j.on("document.querySelector('.tabs [href$=\"/settings\"]')")
 			j.press("Choose an element")
 			j.await("document.querySelectorAll('.elements [role=option]').length > 1")
 			j.on("[...document.querySelectorAll('.elements [role=option]')].find(e => e.textContent.includes('Red kettle'))")
@@ -117,8 +126,9 @@ func TestJobs(t *testing.T) {
 			j.press("Save")
 			j.await("document.body.textContent.includes('Saved.')")
 		}},
-		{"send a password", 6, 2, func(j *jobs) {
-			j.visit("/sources/kettle/settings", "document.querySelector('.preview pre')")
+		{"log in with a password", 9, 2, func(j *jobs) {
+			j.source("Kettle")
+			j.on("document.querySelector('.tabs [href$=\"/settings\"]')")
 			j.chosen("#request ~ .form select, section[aria-labelledby=request] select", "basic")
 			j.typed("section[aria-labelledby=request] .form label:nth-child(2) input", "ada")
 			j.typed("section[aria-labelledby=request] .form label:nth-child(3) input", "${secret:shop}")
@@ -126,15 +136,14 @@ func TestJobs(t *testing.T) {
 			j.await("document.body.textContent.includes('Saved.')")
 		}},
 		{"render", 1, 0, func(j *jobs) {
-			j.visit("/sources/app", "document.querySelector('.trouble')")
-			j.press("Render it in a browser")
-			j.await("document.body.textContent.includes('It is rendered from the next poll on.') || !document.querySelector('.trouble')")
+			j.press("Render it in a browser") // of what needs attention
+			j.await("document.body.textContent.includes('It is rendered from the next poll on.') || ![...document.querySelectorAll('.attention button')].some(e => e.textContent == 'Render it in a browser')")
 			if s, err := r.api.Sources.Get(t.Context(), "app"); err != nil || s.Render == nil {
 				t.Errorf("the page is not rendered: %+v, %v", s.Render, err)
 			}
 		}},
-		{"share", 3, 0, func(j *jobs) {
-			j.visit("/sources/kettle", "document.querySelector('.tabs')")
+		{"share", 5, 0, func(j *jobs) {
+			j.source("Kettle")
 			j.press("Share")
 			j.press("Make a link")
 			j.await("document.querySelector('.share input')?.value.startsWith(location.origin + '/share/fl_')")
@@ -147,8 +156,8 @@ func TestJobs(t *testing.T) {
 			j.press("Watch 2 pages")
 			j.await("document.body.textContent.includes('2 sources added')")
 		}},
-		{"pause", 1, 0, func(j *jobs) {
-			j.visit("/sources/kettle", "document.querySelector('.tabs')")
+		{"pause", 3, 0, func(j *jobs) {
+			j.source("Kettle")
 			j.press("Pause")
 			j.await("[...document.querySelectorAll('button')].some(e => e.textContent.trim() == 'Resume')")
 		}},

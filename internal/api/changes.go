@@ -107,38 +107,33 @@ func (a *changeAPI) listChanges(ctx context.Context, in *listChangesInput) (*res
 
 // titled returns changes for a list, in which sources without a name have the titles of their pages.
 func titled(ctx context.Context, sources rest.SourceReader, changes []freshet.Change) ([]client.Change, error) {
-	titles, list := (titler{sources, map[freshet.SourceID]string{}}), make([]client.Change, len(changes))
+	title, list := titles(ctx, sources), make([]client.Change, len(changes))
 	for i, c := range changes {
 		list[i] = sinks.ChangeOf(c)
-		if err := titles.add(ctx, &list[i]); err != nil {
+		if err := title(&list[i]); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// A titler adds the titles of their pages to changes of sources without a name.
-type titler struct {
-	sources rest.SourceReader
-	known   map[freshet.SourceID]string
-}
-
-// add adds the title to a change, if there is one.
-func (t titler) add(ctx context.Context, c *client.Change) error {
-	if c == nil || c.Name != "" {
+// titles returns a function that adds the title of its page to a change of a source without a name.
+func titles(ctx context.Context, sources rest.SourceReader) func(*client.Change) error {
+	known := map[freshet.SourceID]string{}
+	return func(c *client.Change) error {
+		if c == nil || c.Name != "" {
+			return nil
+		}
+		if _, ok := known[c.Source]; !ok {
+			w, err := sources.Source(ctx, c.Source)
+			if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+				return err
+			}
+			known[c.Source] = w.Status.Head.Title
+		}
+		c.Title = known[c.Source]
 		return nil
 	}
-	title, known := t.known[c.Source]
-	if !known {
-		w, err := t.sources.Source(ctx, c.Source)
-		if err != nil && !errors.Is(err, freshet.ErrNotFound) {
-			return err
-		}
-		title = w.Status.Head.Title
-		t.known[c.Source] = title
-	}
-	c.Title = title
-	return nil
 }
 
 // A tail reads on from a place in the change log.

@@ -44,10 +44,6 @@ type labAPI struct {
 }
 
 func (a *labAPI) routes() {
-	a.routeLab()
-}
-
-func (a *labAPI) routeLab() {
 	tags := []string{"lab"}
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-lab", Method: http.MethodGet, Path: "/api/v1/lab", Tags: tags,

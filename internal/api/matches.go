@@ -115,14 +115,14 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 	if len(matches) == 0 {
 		t.at = max(t.at, end)
 	}
-	titles := titler{t.store, map[freshet.SourceID]string{}}
+	title := titles(ctx, t.store)
 	for _, m := range matches {
 		completed, err := t.completed(ctx, m)
 		if err != nil {
 			return nil, err
 		}
 		shown := sinks.MatchOf(m, completed)
-		if err := titles.add(ctx, shown.Change); err != nil {
+		if err := title(shown.Change); err != nil {
 			return nil, err
 		}
 		told = append(told, shown)

@@ -390,7 +390,7 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 		return nil, err
 	}
 	answer := client.QueryFinding{Items: []client.Match{}, Found: found.Found, Scanned: found.Scanned, Missing: found.Tally.Missing, Warnings: report.Warnings, Fields: schema.Fields}
-	titles := titler{a.store, map[freshet.SourceID]string{}}
+	title := titles(ctx, a.store)
 	for _, m := range found.Matches {
 		var completed *freshet.Change
 		if n := len(m.Changes); n > 0 {
@@ -399,7 +399,7 @@ func (a *queryAPI) testQuery(ctx context.Context, in *rest.Body[client.QueryTest
 			}
 		}
 		shown := sinks.MatchOf(m, completed)
-		if err := titles.add(ctx, shown.Change); err != nil {
+		if err := title(shown.Change); err != nil {
 			return nil, err
 		}
 		answer.Items = append(answer.Items, shown)

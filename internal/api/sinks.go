@@ -27,10 +27,6 @@ type sinkAPI struct {
 }
 
 func (a *sinkAPI) routes() {
-	a.routeSinks()
-}
-
-func (a *sinkAPI) routeSinks() {
 	tags := []string{"sinks"}
 	op := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: "/api/v1/sinks" + path, Tags: tags, Summary: summary}
@@ -365,9 +361,9 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 		return nil, err
 	}
 	page := client.DeadLetterPage{Items: []client.DeadLetter{}, Next: in.After}
-	titles := titler{a.store, map[freshet.SourceID]string{}}
+	title := titles(ctx, a.store)
 	for _, l := range letters {
-		letter, err := letterOf(ctx, l, titles)
+		letter, err := letterOf(l, title)
 		if err != nil {
 			return nil, err
 		}
@@ -382,7 +378,7 @@ func (a *sinkAPI) listLetters(ctx context.Context, in *listLettersInput) (*rest.
 }
 
 // letterOf returns a delivery as the API tells it.
-func letterOf(ctx context.Context, d sinks.PendingDelivery, titles titler) (client.DeadLetter, error) {
+func letterOf(d sinks.PendingDelivery, title func(*client.Change) error) (client.DeadLetter, error) {
 	told := client.DeadLetter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
 	if p := d.Batch; p.Cursor > 0 {
 		told.Query, told.First, told.Last, told.At = string(p.Query), p.From, p.To, rest.UTC(p.At)
@@ -390,7 +386,7 @@ func letterOf(ctx context.Context, d sinks.PendingDelivery, titles titler) (clie
 		change := sinks.ChangeOf(d.Change)
 		told.Change, told.At = &change, change.Before
 	}
-	return told, titles.add(ctx, told.Change)
+	return told, title(told.Change)
 }
 
 // batchMark tells where a list of letters goes on among those of queries.
@@ -491,9 +487,9 @@ func (a *sinkAPI) listOwed(ctx context.Context, in *listOwedInput) (*rest.Body[c
 		next := in.Offset + in.Limit
 		debts, list.Next = debts[:in.Limit], &next
 	}
-	titles := titler{a.store, map[freshet.SourceID]string{}}
+	title := titles(ctx, a.store)
 	for _, d := range debts {
-		letter, err := letterOf(ctx, d, titles)
+		letter, err := letterOf(d, title)
 		if err != nil {
 			return nil, err
 		}

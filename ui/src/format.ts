@@ -136,3 +136,7 @@ const fewChanges = 30;
 
 /** tooEarly says why the share that is captured is not known yet; empty if it is. */
 export const tooEarly = (c: Captured): string => c.too_early || (c.share.low > 0.99 && c.captured < fewChanges ? `only ${plural(Math.round(c.captured), 'change')} captured so far` : '');
+
+/** lives and urgencies are how long a change can be seen, and what it is worth late. */
+export const lives: [string, string][] = [['overwrite', 'until the next change'], ['append', 'forever, as in a log'], ['window:10m', 'for 10 minutes'], ['last:5', 'among the last 5']];
+export const urgencies: [string, string][] = [['uniform', 'the same at any time'], ['half-life:1h', 'half after 1 hour'], ['window:10m', 'none after 10 minutes']];

@@ -4,3 +4,4 @@ export { Program } from './program';
 export { Queries } from './queries';
 export { Sinks } from './sinks';
 export { Start } from './start';
+export { SourceSettings } from './settings';

@@ -1,5 +1,5 @@
 // The frame of the page: where one is, how it goes, keys, and finding things.
-import { render, type VNode } from 'preact';
+import { render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { earlyAnswers, forgetEarly, get } from './api';
 import { Log } from './changes';
@@ -9,7 +9,7 @@ import { useLoad, useTicker } from './load';
 import { Login, Me, Notice, Relogin, Shared, whoAmI } from './login';
 import { guest, may, me } from './me';
 import { Overview } from './overview';
-import { Icon, Lines, Logo, nameOf, Show, sourcePath, useTitle } from './parts';
+import { Icon, Later, Lines, Logo, nameOf, sourcePath, useTitle } from './parts';
 import { go, here } from './router';
 import { Source } from './source';
 import { Sources } from './sources';
@@ -62,14 +62,6 @@ function App() {
       <Relogin />
     </>
   );
-}
-
-const later = () => import('./later');
-
-/** Later draws a screen that is not among those that are opened first, when its part of the script is there. */
-function Later({ draw }: { draw: (m: Awaited<ReturnType<typeof later>>) => VNode }) {
-  const loaded = useLoad(later, ['later']);
-  return <Show of={loaded} bars={6}>{draw}</Show>;
 }
 
 function Screen({ path }: { path: string }) {

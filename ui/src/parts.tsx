@@ -6,7 +6,7 @@ import { curl, Problem } from './api';
 import { ago, exact, moment, safe, short, tidy } from './format';
 import { up } from './live';
 import type { Doing, Loaded } from './load';
-import { useTicker } from './load';
+import { useLoad, useTicker } from './load';
 import { may, type Need } from './me';
 import type { Change, Source } from './types';
 
@@ -103,6 +103,14 @@ export function Show<T>({ of, bars = 3, children }: { of: Loaded<T>; bars?: numb
       {of.data !== undefined ? children(of.data) : of.slow && !of.problem ? <Bars n={bars} /> : null}
     </>
   );
+}
+
+const later = () => import('./later');
+
+/** Later draws what is not opened first, when its part of the script is there. */
+export function Later({ draw }: { draw: (m: Awaited<ReturnType<typeof later>>) => VNode }) {
+  const loaded = useLoad(later, ['later']);
+  return <Show of={loaded} bars={6}>{draw}</Show>;
 }
 
 export function Bars({ n = 3 }: { n?: number }) {

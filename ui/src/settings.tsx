@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { address, ask, part, Problem, send } from './api';
 import { Frame } from './charts';
-import { count, plural, tidy } from './format';
+import { count, lives, plural, tidy, urgencies } from './format';
 import { back } from './live';
 import { quote, sourceLine } from './lines';
 import { useAction } from './load';
@@ -90,10 +90,7 @@ function patchOf(s: Source, d: Draft): Record<string, unknown> {
   return patch;
 }
 
-export const lives: [string, string][] = [['overwrite', 'until the next change'], ['append', 'forever, as in a log'], ['window:10m', 'for 10 minutes'], ['last:5', 'among the last 5']];
-export const urgencies: [string, string][] = [['uniform', 'the same at any time'], ['half-life:1h', 'half after 1 hour'], ['window:10m', 'none after 10 minutes']];
-
-export function Settings({ of: s, etag, reload }: { of: Source; etag: string; reload: () => void }) {
+export function SourceSettings({ of: s, etag, reload }: { of: Source; etag: string; reload: () => void }) {
   const [draft, set] = useState(() => draftOf(s));
   const [base, keep] = useState({ s, etag });
   const [doing, run] = useAction();

@@ -3,15 +3,14 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { address, ask, get, part, send } from './api';
 import { Alerts } from './alert';
 import { Frame, Hatch, Hours, Series } from './charts';
-import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, tooEarly, value } from './format';
+import { bytes, count, dayOf, exact, hour, lives, millis, moment, percent, plural, rate, short, span, tidy, tooEarly, urgencies, value } from './format';
 import { quote, sourceLine } from './lines';
 import { useAction, useLoad } from './load';
 import { guest, may } from './me';
-import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, useTitle, WhatChanged, typing } from './parts';
+import { AsLines, Button, Later, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, useTitle, WhatChanged, typing } from './parts';
 import { Remedies } from './remedies';
 import { Habits } from './rhythm';
 import { go } from './router';
-import { lives, Settings, urgencies } from './settings';
 import { Share } from './share';
 import type { Change, Outcome as Poll, Source as Data, Why } from './types';
 import { Versions } from './versions';
@@ -34,7 +33,7 @@ export function Source({ id, tab }: { id: string; tab: string }) {
           {tab === '' && <Now of={s} />}
           {tab === 'versions' && <Versions of={s} whole />}
           {tab === 'polls' && <Polls id={id} />}
-          {tab === 'settings' && <Settings of={s} etag={etag} reload={source.reload} />}
+          {tab === 'settings' && <Later draw={(m) => <m.SourceSettings of={s} etag={etag} reload={source.reload} />} />}
         </>
       )}
     </Show>
