@@ -30,7 +30,7 @@ export function Overview() {
       <h1 class="hidden-text">Overview</h1>
       <Show of={overview} bars={4}>{(o) => <Report of={o} at={overview.at} />}</Show>
       <FlowSection />
-      <div class="cols">
+      <div class="cols turned">
         <div><Changes /></div>
         <div>
           {first && <AttentionSection items={first.attention} sources={first.sources} reload={overview.reload} />}
