@@ -14,7 +14,7 @@ func TestBringAList(t *testing.T) {
 	r.watch(client.NewSource{ID: "known", URL: r.web.URL + "/known"})
 	b := r.tab(1440, 1000, "light")
 	b.visit("/start", "document.querySelector('.drop textarea')")
-	b.fill("Paste it, or drop a file here", fmt.Sprintf("name: New one\nurl: %[1]s/new\nfilter: [{css: main}, {ocr: x}]\n---\nurl: %[1]s/known\n---\nurl: http://10.0.0.1/\n", r.web.URL))
+	b.fill("Paste a list, or drop a file here", fmt.Sprintf("name: New one\nurl: %[1]s/new\nfilter: [{css: main}, {ocr: x}]\n---\nurl: %[1]s/known\n---\nurl: http://10.0.0.1/\n", r.web.URL))
 	b.fill("Tags for all of them", "brought")
 	b.await("document.querySelectorAll('.numbers tbody tr').length == 3 && document.querySelector('.say[role=status]').textContent.includes('jobs of urlwatch: 1 would be watched, 1 are already, 1 cannot be')")
 	b.await("document.querySelector('.numbers').textContent.includes('filter ocr is not carried over') && document.querySelector('.numbers').textContent.includes('not a public address')")

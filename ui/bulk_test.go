@@ -14,6 +14,11 @@ func TestBulk(t *testing.T) {
 	b.visit("/sources?sort=id", "document.querySelectorAll('.list-row').length == 5")
 	b.press("jxjx")
 	b.await("document.querySelector('.bulk b')?.innerText == '2 sources selected'")
+	b.resize(1280, 900, "light")
+	if height := eval[float64](b, "document.querySelector('.bulk').getBoundingClientRect().height"); height > 60 {
+		t.Errorf("the bar is %.0f px high, which is more than one row", height)
+	}
+	b.resize(1440, 900, "light")
 	field := func(label, text string) {
 		t.Helper()
 		if !eval[bool](b, fmt.Sprintf("(e => e && (e.value = %q, e.dispatchEvent(new Event('input', {bubbles: true}))))(document.querySelector('.bulk [aria-label=%q]'))", text, label)) {

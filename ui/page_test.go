@@ -188,7 +188,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 	// A list whose entries are hostile is shown as text.
 	b.visit("/start", "document.querySelector('.drop textarea')")
 	eval[bool](b, "(window.canary = () => { window.ran = true }, true)")
-	b.fill("Paste it, or drop a file here", `<opml><outline text="&lt;img src=x onerror=canary()>" xmlUrl="javascript:canary()"/><outline text="&lt;script>canary()&lt;/script>" xmlUrl="https://example.com/&lt;svg onload=canary()>"/></opml>`)
+	b.fill("Paste a list, or drop a file here", `<opml><outline text="&lt;img src=x onerror=canary()>" xmlUrl="javascript:canary()"/><outline text="&lt;script>canary()&lt;/script>" xmlUrl="https://example.com/&lt;svg onload=canary()>"/></opml>`)
 	b.await("document.querySelectorAll('.numbers tbody tr').length == 2")
 	if eval[bool](b, "window.ran === true || !!document.querySelector('.numbers img, .numbers svg[onload], .numbers a[href^=javascript]')") {
 		t.Error("an entry of a list ran")
