@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,7 +232,7 @@ func (v *onceRun) printChanges(ctx context.Context, c *connection, after freshet
 		for _, change := range page.Items {
 			s, ours := v.round.names[change.Source]
 			if ours {
-				printChange(v.program, change, s.DisplayName(), "")
+				printChange(v.program, change, cmp.Or(s.Name, s.Standing.Title, s.URL), "")
 			}
 		}
 		if after = page.Next; len(page.Items) == 0 {
