@@ -42,14 +42,14 @@ func TestBringAListFromAnAddress(t *testing.T) {
 	b.fill("Or the address of a list", r.web.URL+"/watches.json")
 	b.click("Fetch")
 	b.await("document.querySelector('.say[role=status]')?.textContent.includes('an export of changedetection.io: 1 would be watched')")
-	b.await("document.body.textContent.includes('1 condition would become a query') && document.body.textContent.includes('Who would be told of changes')")
+	b.await("document.body.textContent.includes('1 condition would become a query') && document.body.textContent.includes('Sinks that would be added')")
 	b.await("document.querySelector('.numbers tbody td').textContent.includes('watching.w1')")
 	b.clean("a plan with receivers")
 	b.accessible("a plan with receivers")
 	b.shot("import-receivers")
 	b.click("Watch 1 page")
 	b.await("document.body.textContent.includes('1 source added')")
-	b.await("document.body.textContent.includes('Who is told of changes')")
+	b.await("document.body.textContent.includes('Sinks that were added')")
 	if list, err := r.api.Queries.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("there are %d queries, %v", len(list), err)
 	}
