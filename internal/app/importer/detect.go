@@ -89,7 +89,7 @@ var (
 	// configOnly matches what no other configuration with such a key has.
 	configOnly = lazyregexp.New(`(?m)^(display|differ_defaults):|^ +enabled:`)
 	// webchangesOnly matches what urlwatch does not know.
-	webchangesOnly = lazyregexp.New(`(?m)^(- +| *)(use_browser|wait_for_selector|wait_for_url|initialization_url|http_client|additions_only|is_markdown|differ|filters|note|data_as_json|no_redirects|http_credentials|block_elements|empty-diff|differ_defaults)[ \t]*:|(keep_lines_containing|delete_lines_containing|strip_each_line|remove_repeated|absolute_links|execute:|jsontoyaml)`)
+	webchangesOnly = lazyregexp.New(`(?m)^(- +| *)(use_browser|wait_for_selector|wait_for_url|initialization_url|http_client|additions_only|is_markdown|differ|filters|note|data_as_json|no_redirects|http_credentials|block_elements|empty-diff|differ_defaults)[ \t]*:|(keep_lines_containing|delete_lines_containing|strip_each_line|remove_repeated|absolute_links|execute:|jsontoyaml|jobs\.schema\.json)`)
 )
 
 // detectYAML recognizes the jobs of urlwatch and webchanges.
