@@ -19,6 +19,7 @@ type VersionToImport struct {
 	Text      string    `json:"text,omitempty" doc:"What was compared of it, if the response is not known"`
 	Body      []byte    `json:"body,omitempty" doc:"The response, in base64"`
 	MediaType string    `json:"media_type,omitempty" maxLength:"200" doc:"Content-Type of the response"`
+	Header    []string  `json:"header,omitempty" nullable:"false" maxItems:"1000" doc:"All headers of the response, if they are known, such as Server: nginx"`
 }
 
 // An ImportedVersions is what became of versions.

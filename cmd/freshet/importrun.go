@@ -176,7 +176,7 @@ func (r *importRun) addHistory(ctx context.Context, e importer.Entry, id freshet
 			all.Unread++
 			return nil
 		}
-		part = append(part, client.VersionToImport{SeenAt: s.At, Text: s.Text, Body: s.Body, MediaType: s.MediaType})
+		part = append(part, client.VersionToImport{SeenAt: s.At, Text: s.Text, Body: s.Body, MediaType: s.MediaType, Header: s.Header})
 		if size += len(s.Text) + len(s.Body); len(part) < versionsAtOnce && size < versionBytesAtOnce {
 			return nil
 		}

@@ -244,9 +244,10 @@ func (y *versionYard) complete(name string) {
 		} else if err != nil {
 			y.Fatal(err)
 		}
-		page, v := n/versionsOfAPage, n%versionsOfAPage
-		if at := time.Date(2025, 3, 1, v, 0, page, 0, time.UTC); !strings.Contains(line.Text, changing(page, v)+"\n") || !line.Version.SeenAt.Equal(at) {
-			y.Fatalf("version %d of page %d of %v is %.200q", v, page, line.Version.SeenAt, line.Text)
+		var page, v int
+		_, err := fmt.Sscanf(line.Text, "edition %d of page %d", &v, &page)
+		if at := time.Date(2025, 3, 1, v, 0, page, 0, time.UTC); err != nil || v != n%versionsOfAPage || !line.Version.SeenAt.Equal(at) {
+			y.Fatalf("version %d of %v is %.200q", n%versionsOfAPage, line.Version.SeenAt, line.Text)
 		}
 	}
 	if n != y.versions {

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/net/http/httpguts"
 
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/reading"
 	"freshet/internal/learn/imported"
@@ -88,6 +91,15 @@ func (a *importAPI) captureOf(ctx context.Context, s freshet.Source, v client.Ve
 		return freshet.Capture{Recipe: "imported", Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{URL: s.URL, Body: text, Header: http.Header{"Content-Type": {"text/plain"}}}}, nil
 	}
 	response := freshet.Response{Status: http.StatusOK, URL: s.URL, Header: http.Header{"Content-Type": {v.MediaType}}, MediaType: v.MediaType, Body: v.Body}
+	if len(v.Header) > 0 {
+		header := http.Header{}
+		for _, line := range v.Header {
+			if name, value, _ := strings.Cut(line, ":"); httpguts.ValidHeaderFieldName(name) {
+				header.Add(name, strings.TrimSpace(value))
+			}
+		}
+		response.Method, response.Header = http.MethodGet, fetch.KeptHeader(header)
+	}
 	reader := a.queries.read
 	if reader == nil {
 		reader = func(_ context.Context, r reading.Recipe, resp freshet.Response) (extract.Reading, error) {
@@ -100,7 +112,7 @@ func (a *importAPI) captureOf(ctx context.Context, s freshet.Source, v client.Ve
 	}
 	return freshet.Capture{
 		Recipe: s.Key(), Text: read.Text, Hash: freshet.HashOf(read.Text), Title: read.Title, Fields: read.Fields,
-		Raw: freshet.Raw{Status: response.Status, URL: s.URL, Header: response.Header, Body: v.Body},
+		Raw: freshet.Raw{Method: response.Method, Status: response.Status, URL: s.URL, Header: response.Header, Body: v.Body},
 	}, nil
 }
 

@@ -29,6 +29,7 @@ func TestImportVersions(t *testing.T) {
 	}
 	one, two := version("2025-01-01T00:00:00Z", "body", "PHA+b25lPC9wPg=="), version("2025-01-02T00:00:00Z", "body", "PHA+dHdvPC9wPg==")
 	same, binary := version("2025-01-03T00:00:00Z", "body", "PHA+dHdvPC9wPg=="), version("2025-01-04T00:00:00Z", "body", "PHA+dGhyZWU8L3A+")
+	two["header"] = []string{"Content-Type: text/html", "Server: nginx", "Set-Cookie: a=1", "in valid: x"}
 
 	add("responses")
 	if got := send("responses", one, two, same, binary); got != (client.ImportedVersions{Added: 3, Known: 1, Learned: 2}) {
@@ -40,6 +41,9 @@ func TestImportVersions(t *testing.T) {
 	v, err := r.Store.Version(t.Context(), "responses", 2)
 	if err != nil || v.Quiet != freshet.QuietImported || v.SeenAt.Format("2006-01-02") != "2025-01-02" {
 		t.Errorf("version 2 is %+v, %v", v, err)
+	}
+	if raw, err := r.Store.Raw(t.Context(), "responses", 2); err != nil || raw.Method != "GET" || raw.Header.Get("Server") != "nginx" || raw.Header.Get("Set-Cookie") == "a=1" || len(raw.Header) != 3 {
+		t.Errorf("the response of version 2 is %s %v, %v", raw.Method, raw.Header, err)
 	}
 	r.do("PATCH", "/api/v1/sources/responses", map[string]any{"paused": false}).is(200)
 	if o := r.poll("responses"); o.Result != "unchanged" {

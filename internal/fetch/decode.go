@@ -61,6 +61,18 @@ func codingOf(h http.Header) (coding, *freshet.FetchError) {
 	return found, nil
 }
 
+// Decoded returns a body without the content coding that its header names.
+func Decoded(h http.Header, body io.Reader) (io.Reader, error) {
+	code, e := codingOf(h)
+	switch {
+	case e != nil:
+		return nil, e
+	case code == identity:
+		return body, nil
+	}
+	return new(decoders).get(code, body)
+}
+
 // A decoder takes off one content coding and can be used again.
 type decoder interface {
 	io.Reader

@@ -41,6 +41,8 @@ type Message struct {
 	Status int
 	Header http.Header
 	Body   []byte // decoded from its transfer coding; a Content-Encoding is left as it is
+
+	Decoded bool // the body has none of the Content-Encoding of the header
 }
 
 // ReadResponse reads a message of HTTP: what AppendResponse wrote, or the block of a record.
@@ -58,6 +60,7 @@ func ReadResponse(block []byte) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a response: %w", err)
 	}
+	m := &Message{Status: resp.StatusCode, Header: resp.Header, Body: body, Decoded: resp.Header[originalPrefix+"Content-Encoding"] != nil}
 	for _, name := range coded {
 		if original := resp.Header[originalPrefix+name]; original != nil {
 			resp.Header[name] = original
@@ -68,5 +71,5 @@ func ReadResponse(block []byte) (*Message, error) {
 			}
 		}
 	}
-	return &Message{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+	return m, nil
 }

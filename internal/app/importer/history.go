@@ -28,7 +28,8 @@ type Snapshot struct {
 	Text      string
 	Body      []byte
 	MediaType string
-	Missing   bool // its file is not there
+	Header    []string // such as Server: nginx; nil if not all headers are known
+	Missing   bool     // its file is not there, or cannot be decoded
 }
 
 // A History calls yield for what another program captured of an entry after a moment, the oldest first, until yield

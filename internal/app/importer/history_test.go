@@ -168,14 +168,23 @@ func warcRecord(kind, url, at, http string) string {
 // Responses of a WARC file are sources and their versions, in the order of time.
 func TestHistoryOfWARC(t *testing.T) {
 	ok := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+	coded := strings.TrimSuffix(ok, "\r\n")
+	var five bytes.Buffer
+	b := brotli.NewWriter(&five)
+	_, _ = b.Write([]byte("<p>five"))
+	_ = b.Close()
 	text := warcRecord("warcinfo", "", "2020-01-01T00:00:00Z", "software: x") +
 		warcRecord("response", "https://a.example/", "2020-01-02T00:00:00Z", ok+"<p>two") +
 		warcRecord("response", "https://a.example/", "2020-01-01T00:00:00Z\r\nWARC-Payload-Digest: sha1:1", ok+"<p>one") +
 		warcRecord("response", "https://b.example/", "2020-01-01T00:00:00Z", ok+"b") +
 		warcRecord("revisit", "https://a.example/", "2020-01-03T00:00:00Z\r\nWARC-Payload-Digest: sha1:1", "HTTP/1.1 200 OK\r\n\r\n") +
+		warcRecord("response", "https://a.example/", "2020-01-04T00:00:00Z", coded+"X-Archive-Orig-Content-Encoding: br\r\n\r\n<p>four") +
+		warcRecord("response", "https://a.example/", "2020-01-05T00:00:00Z", coded+"Content-Encoding: br\r\n\r\n"+five.String()) +
+		warcRecord("response", "https://a.example/", "2020-01-06T00:00:00Z", coded+"Content-Encoding: gzip\r\n\r\n<p>six, d\xe9cod\xe9") +
+		warcRecord("response", "https://a.example/", "2020-01-07T00:00:00Z", coded+"Content-Encoding: unknown\r\n\r\n\xff") +
 		warcRecord("response", "https://gone.example/", "2020-01-01T00:00:00Z", "HTTP/1.1 404 Not Found\r\n\r\nno")
 	var packed bytes.Buffer
-	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n\r\nWARC/", "\r\n\r\n\x00WARC/"), "\x00") { // a member each
+	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n\r\nWARC/", "\r\n\r\n\x00cut\x00WARC/"), "\x00cut\x00") { // a member each
 		w := gzip.NewWriter(&packed)
 		_, _ = w.Write([]byte(part))
 		_ = w.Close()
@@ -192,7 +201,7 @@ func TestHistoryOfWARC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := shown(t, a.History, importer.WARC, file); got != "1577836800 <p>one text/html; 1577923200 <p>two text/html; 1578009600 <p>one text/html" {
+		if got := shown(t, a.History, importer.WARC, file); got != "1577836800 <p>one text/html; 1577923200 <p>two text/html; 1578009600 <p>one text/html; 1578096000 <p>four text/html; 1578182400 <p>five text/html; 1578268800 <p>six, d\xe9cod\xe9 text/html; 1578355200  " {
 			t.Error(got)
 		}
 		entries, err := read(importer.WARC, file, importer.Options{})

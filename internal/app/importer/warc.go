@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -8,15 +9,16 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/andybalholm/brotli"
+	"unicode/utf8"
 
 	"freshet/client"
+	"freshet/internal/fetch"
 	"freshet/internal/warc"
 )
 
@@ -203,29 +205,30 @@ func eachCapture(text string, _ Options, yield func(Entry)) error {
 	return a.Close()
 }
 
-// History is the [History] of the file. It leaves out responses that cannot be decoded.
+// History is the [History] of the file.
 func (a *Archive) History(ctx context.Context, e Entry, after time.Time, yield func(Snapshot) error) error {
 	for _, c := range a.pages[e.location] {
 		at := time.Unix(0, c.at)
 		if !at.After(after) {
 			continue
 		}
-		m, err := a.response(c.head)
+		head, err := a.response(c.head)
+		m := head
 		if err == nil && c.body != c.head {
-			var original *warc.Message
-			if original, err = a.response(c.body); err == nil {
-				original.Header.Set("Content-Type", cmp.Or(m.Header.Get("Content-Type"), original.Header.Get("Content-Type")))
-				m = original
-			}
+			m, err = a.response(c.body)
 		}
 		if err != nil {
 			return fmt.Errorf("the response of %s: %w", at.UTC().Format(time.DateTime), err)
 		}
+		head.Header.Set("Content-Type", cmp.Or(head.Header.Get("Content-Type"), m.Header.Get("Content-Type")))
 		body, err := decoded(m)
 		if err != nil {
+			if err := yield(Snapshot{At: at, Missing: true}); err != nil {
+				return err
+			}
 			continue
 		}
-		if err := cmp.Or(yield(Snapshot{At: at, Body: body, MediaType: m.Header.Get("Content-Type")}), ctx.Err()); err != nil {
+		if err := cmp.Or(yield(Snapshot{At: at, Body: body, MediaType: head.Header.Get("Content-Type"), Header: linesOf(head.Header)}), ctx.Err()); err != nil {
 			return err
 		}
 	}
@@ -250,27 +253,31 @@ func (a *Archive) response(p place) (*warc.Message, error) {
 	return warc.ReadResponse(record.Block)
 }
 
-// decoded returns the body of a message without its content coding.
-func decoded(m *warc.Message) ([]byte, error) {
-	body := strings.NewReader(string(m.Body))
-	var in io.Reader = body
-	var err error
-	switch coding := m.Header.Get("Content-Encoding"); coding {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		if in, err = gzip.NewReader(body); errors.Is(err, gzip.ErrHeader) { // archives keep decoded bodies under this header, too
-			in, err = body, nil
-			body.Reset(string(m.Body))
+// linesOf returns headers as lines.
+func linesOf(header http.Header) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			lines = append(lines, name+": "+value)
 		}
-	case "br":
-		in = brotli.NewReader(body)
-	default:
-		err = fmt.Errorf("the content coding %q is not known", coding)
 	}
-	if err != nil {
-		return nil, err
+	return lines
+}
+
+// decoded returns the body of a message without its content coding. Archives keep decoded bodies under this header, too.
+func decoded(m *warc.Message) ([]byte, error) {
+	if m.Decoded {
+		return m.Body, nil
 	}
-	return readSnapshot(in)
+	in, err := fetch.Decoded(m.Header, bytes.NewReader(m.Body))
+	var body []byte
+	if err == nil {
+		body, err = readSnapshot(in)
+	}
+	coding := m.Header.Get("Content-Encoding")
+	if err != nil && coding != "" && (utf8.Valid(m.Body) || strings.HasSuffix(coding, "gzip") && !bytes.HasPrefix(m.Body, []byte{0x1f, 0x8b})) {
+		return m.Body, nil
+	}
+	return body, err
 }
 
 // readSnapshot reads a snapshot to its end.
