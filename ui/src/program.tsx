@@ -170,7 +170,7 @@ function Form({ tab, of, etag, set }: { tab: string; of: Settings; etag: string;
     return (
       <Field key={s.key} label={names[s.key] ?? s.key} help={help} wrong={bad}>
         {choices[s.key] ? (
-          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c} value={c}>{c || 'by the scheme: smtp or smtps'}</option>)}</select>
+          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c} value={c}>{c || 'as the URL says'}</option>)}</select>
         ) : (
           <input class="input" type={draft[s.key] && s.key === 'mail.password' ? 'password' : 'text'} autocomplete="off" value={value} placeholder={examples[s.key]} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
         )}
