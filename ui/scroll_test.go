@@ -100,7 +100,7 @@ func (r *rig) openLists(times int) (b *tab) {
 
 // The list of sources is there soon and is scrolled through to its end, by however many
 // sources: only the rows in view exist, and the page is never busy for long. "make
-// page-speed" does so with 100,000, and prints what it takes.
+// page-speed" does so with 100,000, and prints what it takes, also in the orders that are estimated.
 func TestScrollThroughManySources(t *testing.T) {
 	n, times := 3000, 1
 	if many, err := strconv.Atoi(os.Getenv("FRESHET_SOURCES")); err == nil {
@@ -125,6 +125,10 @@ func TestScrollThroughManySources(t *testing.T) {
 	t.Logf("%d sources: scrolled in %d frames with %d long tasks, the longest %.0f ms; at most %d rows", n, eval[int](b, "frames_"), long, worst, rows)
 	if rows > 100 {
 		t.Errorf("%d rows existed at once, want those in view", rows)
+	}
+	for _, by := range []string{"rate", "captured"} {
+		b.visit("/sources?sort="+by, "window.rowsAt")
+		t.Logf("sorted by %s: list shown after %.0f ms", by, eval[float64](b, "rowsAt"))
 	}
 	b.clean("/sources")
 }
