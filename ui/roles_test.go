@@ -49,7 +49,7 @@ var inRole = []struct {
 	{"/queries", "document.body.textContent.includes('Examples')", []string{"New"}, nil},
 	{"/queries/dearer", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Sinks')", []string{"New", "Save", "Turn off", "Remove the query", "Add"}, nil},
 	{"/sinks", "document.body.textContent.includes('Kinds of sink') && document.querySelector('th.kind')", []string{"Add"}, nil},
-	{"/sinks/held", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'State')", []string{"Edit", "Test", "Preview", "Resume", "Remove", "Send again"}, nil},
+	{"/sinks/held", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'State')", []string{"Edit", "Send a test message", "Preview", "Resume", "Remove", "Send again"}, nil},
 	{"/start", "document.querySelector('h1')", []string{"Preview"}, nil},
 	{"/settings", "document.querySelectorAll('.field').length > 8", nil, []string{"Save", "Discard"}},
 	{"/settings/people", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens') && document.body.textContent.includes('There are no tokens')", nil, []string{"Add a user"}},

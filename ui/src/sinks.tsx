@@ -90,7 +90,7 @@ function Intro() {
   return (
     <>
       <h1 class="hidden-text">Sinks</h1>
-      <Section title="Add a sink">
+      <Section title="Kinds of sink">
         <p class="say">A sink receives changes or alerts. A delivery that fails is tried again, so that nothing is lost.</p>
         <Show of={kinds}>{(k) => (
           <table><tbody>{k.items.map((x) => <tr key={x.name}><th scope="row" class="kind">{kindName(x.name)}</th><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
