@@ -46,6 +46,9 @@ func TestSortedList(t *testing.T) {
 	if r.do("POST", "/api/v1/queries/test", map[string]any{"limit": 1}).is(200).into(&found); len(found.Items) != 1 || found.Items[0].Change.Title != "Page C" {
 		t.Errorf("the newest match: %+v, want the title of its page", found.Items)
 	}
+	if feed := r.do("GET", "/api/v1/feed.atom", nil).is(200).Body; !strings.Contains(string(feed), "<title>Page C") {
+		t.Errorf("the feed does not call a source by the title of its page:\n%s", feed)
+	}
 	for query, want := range map[string]string{
 		"sort=id":                          "a b c d e f",
 		"sort=id&reverse=true":             "f e d c b a",
