@@ -77,14 +77,20 @@ var Site = sync.OnceValues(func() (map[string][]byte, error) {
 // scrollable lets a keyboard scroll what is wider than the screen.
 var scrollable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<div class="wide" tabindex="0"><table>`, "</table>", "</table></div>", "<th></th>", "<td></td>")
 
-// readPages parses all pages, in the order of the index.
+// readPages parses all pages. Those of a kind are in the order in which the first page names them.
 func readPages(markdown parser.Parser) (all []*page, err error) {
+	first, err := pages.ReadFile("README.md")
+	if err != nil {
+		return nil, err
+	}
+	place := func(name string) int { return bytes.Index(first, []byte("("+name)) }
 	names := []string{"README.md", "architecture.md"}
 	for _, k := range kinds {
 		found, err := fs.Glob(pages, k.dir+"/*.md")
 		if err != nil {
 			return nil, err
 		}
+		slices.SortFunc(found, func(a, b string) int { return place(a) - place(b) })
 		names = append(names, found...)
 	}
 	for _, name := range names {

@@ -43,6 +43,20 @@ func TestSiteLinks(t *testing.T) {
 	}
 }
 
+// The first page leads to every other.
+func TestFirstPage(t *testing.T) {
+	site, err := docs.Site()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, article, _ := bytes.Cut(site["index.html"], []byte("<article>"))
+	for name := range site {
+		if path.Ext(name) == ".html" && name != "index.html" && !bytes.Contains(article, []byte(`href="`+name+`"`)) {
+			t.Errorf("the first page does not lead to %s", name)
+		}
+	}
+}
+
 // The site answers with its pages, and with 404 for others.
 func TestServe(t *testing.T) {
 	mux := http.NewServeMux()

@@ -170,7 +170,7 @@ func writeCommands(_ *testing.T, b *strings.Builder) {
 	for _, f := range freshet.SourceFields() {
 		elsewhere[f.Flag] = true
 	}
-	const many = 5
+	const many, most = 5, 20
 	verbs, uses, where := []*cobra.Command{}, map[string]int{}, map[string]string{}
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { uses[flagLine(f)] = many })
 	var walk func(cmd *cobra.Command)
@@ -198,12 +198,12 @@ func writeCommands(_ *testing.T, b *strings.Builder) {
 		as := map[string][]string{}
 		visitOwn(c, elsewhere, func(f *pflag.Flag) {
 			line := flagLine(f)
-			if other := where[line]; other != "" {
+			if other := where[line]; other == "" {
+				where[line] = name
+				b.WriteString(line)
+			} else if uses[line] < most {
 				as[other] = append(as[other], code("--"+f.Name))
-				return
 			}
-			where[line] = name
-			b.WriteString(line)
 		})
 		for _, other := range slices.Sorted(maps.Keys(as)) {
 			if other != "many" {
