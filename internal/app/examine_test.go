@@ -90,7 +90,7 @@ func TestExamine(t *testing.T) {
 		{name: "the clock is off", subject: "web and clock", text: "differs", clock: time.Minute},
 		{name: "there is no network", subject: "web and clock", text: "refused", page: "http://127.0.0.1:1/"},
 		{name: "the name is unknown", subject: "web and clock", text: "freshet.invalid", hint: "resolv.conf", page: "http://freshet.invalid/"},
-		{name: "the browser does not start", subject: "browser", text: "ended unexpectedly", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "/bin/false" }},
+		{name: "the browser does not start", subject: "browser", text: "the browser", hint: "/bin/false by hand", spoil: func(_ *testing.T, s *config.Settings) { s.Render.Browser = "/bin/false" }},
 		{name: "the browser shows a page", spoil: func(t *testing.T, _ *config.Settings) {
 			tier.Slow(t, "it starts Chromium")
 			t.Setenv("PATH", path)
