@@ -1,7 +1,6 @@
 package release_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"freshet/internal/test/kit"
 	"freshet/internal/test/tier"
 )
 
@@ -81,22 +79,18 @@ func run(t *testing.T, archive, tag string) container {
 		t.Fatal(err)
 	}
 	c := container{t, fmt.Sprintf("freshet-test-%d-%s", os.Getpid(), tag), health(t, layout)}
-	var output bytes.Buffer
 	daemon := exec.Command("runc", "run", "--bundle", bundle, c.id)
-	daemon.Stdout, daemon.Stderr = &output, &output
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
+	said := listen(t, daemon)
 	t.Cleanup(func() {
 		if out, err := exec.Command("runc", "kill", c.id, "TERM").CombinedOutput(); err != nil {
 			t.Errorf("stop the container: %v\n%s", err, out)
 			_ = daemon.Process.Signal(syscall.SIGKILL) // it may have ended
 		}
 		if err := daemon.Wait(); err != nil {
-			t.Errorf("the container: %v\n%s", err, &output)
+			t.Errorf("the container: %v\n%s", err, said())
 		}
 	})
-	kit.Until(t, "the health check passes", func() bool { return c.command(c.health...).Run() == nil })
+	must(t, c.command(c.health...))
 	return c
 }
 

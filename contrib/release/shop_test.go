@@ -98,31 +98,40 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// The program of an archive runs where it is unpacked, and sends an alert.
-func TestArchive(t *testing.T) {
-	tier.Long(t, "it builds an archive")
-	made, dir, shop := release(t, "v0.1.0", "archive-linux-"+runtime.GOARCH), t.TempDir(), newShop(t)
-	commands := shop.commands(t, "One program")
-	shell := func(dir, line string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+filepath.Join(made, "data"), "FRESHET_LISTEN=127.0.0.1:0", "FRESHET_ALLOW_CIDR=127.0.0.0/8")
-		return cmd
-	}
-	unpacked := strings.TrimSpace(must(t, shell(made, commands[0]+" && pwd")))
-	daemon := shell(unpacked, "exec "+strings.TrimSuffix(commands[1], " &"))
-	output, err := os.Create(filepath.Join(dir, "output"))
+// listen starts a daemon, waits until it listens, and returns what it says.
+func listen(t *testing.T, daemon *exec.Cmd) (said func() string) {
+	t.Helper()
+	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer output.Close() // the daemon has its own
 	daemon.Stdout, daemon.Stderr = output, output
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said := func() string {
+	said = func() string {
 		text, _ := os.ReadFile(output.Name())
 		return string(text)
 	}
+	kit.Until(t, "the daemon listens", func() bool { return strings.Contains(said(), "listening on") })
+	return said
+}
+
+// The program of an archive runs where it is unpacked, and sends an alert.
+func TestArchive(t *testing.T) {
+	tier.Long(t, "it builds an archive")
+	made, shop := release(t, "v0.1.0", "archive-linux-"+runtime.GOARCH), newShop(t)
+	commands := shop.commands(t, "One program")
+	shell := func(dir, line string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HOME="+made, "XDG_DATA_HOME="+filepath.Join(made, "data"), "FRESHET_LISTEN=127.0.0.1:0", "FRESHET_ALLOW_CIDR=127.0.0.0/8")
+		return cmd
+	}
+	unpacked := strings.TrimSpace(must(t, shell(made, commands[0]+" && pwd")))
+	daemon := shell(unpacked, "exec "+strings.TrimSuffix(commands[1], " &"))
+	said := listen(t, daemon)
 	t.Cleanup(func() {
 		_ = daemon.Process.Kill() // it runs
 		_ = daemon.Wait()
@@ -130,7 +139,6 @@ func TestArchive(t *testing.T) {
 			t.Log(said())
 		}
 	})
-	kit.Until(t, "the daemon listens", func() bool { return strings.Contains(said(), "listening on") })
 	must(t, shell(unpacked, commands[2]))
 	shop.await(t)
 }
