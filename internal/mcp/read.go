@@ -376,7 +376,11 @@ type statusOut struct {
 	Budget    string             `json:"budget"`
 	Sources   client.StateCounts `json:"sources"`
 	Captured  *captured          `json:"captured,omitempty" jsonschema:"missing if nothing is known yet"`
-	Attention []string           `json:"attention" jsonschema:"what needs attention, most urgent first"`
+	Untrusted statusText         `json:"untrusted"`
+}
+
+type statusText struct {
+	Attention []string `json:"attention" jsonschema:"what needs attention, most urgent first; it names pages, URLs and answers of servers"`
 }
 
 type captured struct {
@@ -390,12 +394,12 @@ func (t tools) status(ctx context.Context, c *client.Client, _ struct{}) (out st
 	if err != nil {
 		return out, err
 	}
-	out = statusOut{Version: o.Status.Version, Running: o.Status.Running, Budget: o.Status.Budget, Sources: o.Sources, Attention: []string{}}
+	out = statusOut{Version: o.Status.Version, Running: o.Status.Running, Budget: o.Status.Budget, Sources: o.Sources, Untrusted: statusText{Attention: []string{}}}
 	if o.Captured != nil && o.Captured.TooEarly == "" {
 		out.Captured = &captured{o.Captured.Share.Mean, o.Captured.Share.Low, o.Captured.Share.High}
 	}
 	for _, a := range o.Attention {
-		out.Attention = append(out.Attention, a.Text)
+		out.Untrusted.Attention = append(out.Untrusted.Attention, a.Text)
 	}
 	return out, nil
 }
