@@ -32,6 +32,7 @@ type Change struct {
 	Fields   []FieldChange    `json:"fields,omitempty" doc:"Named values that are other than before"`
 	Items    *ItemChanges     `json:"items,omitempty" doc:"Items that are other than before: entries of a feed, rows of a table, elements of a list"`
 	Text     *TextChange      `json:"text,omitempty" doc:"Lines that differ from before, possibly cut"`
+	Picture  *PictureChange   `json:"picture,omitempty" doc:"How much of the picture changed, of a source with render: {compare: picture}; GET /sources/{id}/diff?format=png shows it"`
 	Page     crawl.PageEvent  `json:"page,omitempty" enum:"new,gone,back" doc:"What happened to a page of a site as a whole, if that is the change"`
 	URL      string           `json:"url,omitempty" doc:"As the source had it when the change was seen"`
 	Name     string           `json:"name,omitempty" doc:"As the source had it when the change was seen"`

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/freshet/rendering"
 )
 
 // A FieldChange is a named value that is other than before.
@@ -54,6 +55,13 @@ type TextChange struct {
 	Added        []string `json:"added,omitempty" doc:"At most 20 lines of at most 400 bytes, 1000 bytes in all; a line that is cut says by how much"`
 	Removed      []string `json:"removed,omitempty"`
 	Cut          bool     `json:"cut,omitempty" doc:"The list is cut; the diff has all of it while the versions are stored"`
+}
+
+// A PictureChange says how much of a picture is other than before, and where.
+type PictureChange struct {
+	Share   float64               `json:"share" doc:"Of the picture, from 0 to 1, without what is ignored"`
+	Count   int                   `json:"region_count" doc:"Places in all"`
+	Regions []rendering.Rectangle `json:"regions,omitempty" doc:"The first 20 places, from top to bottom, in pixels"`
 }
 
 // An ItemMention names an item.

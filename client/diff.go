@@ -20,6 +20,8 @@ type Diff struct {
 	Fields []FieldChange `json:"fields,omitempty"` // named values that are other
 	Items  *ItemChanges  `json:"items,omitempty" doc:"Items that are other: entries of a feed, rows of a table, elements of a list"`
 
+	Picture *PictureChange `json:"picture,omitempty" doc:"How the pictures differ, of two successive versions of a source with render: {compare: picture}"`
+
 	// Coarse is set if the texts are too large to compare line by line: one
 	// has replaced the other, all lines were removed and all lines added, and
 	// there are no hunks.
@@ -32,6 +34,7 @@ func (d Diff) Details() (details freshet.Details) {
 		details.Fields = append(details.Fields, freshet.FieldChange(f))
 	}
 	details.Items = d.Items.Plain()
+	details.Picture = (*freshet.PictureChange)(d.Picture)
 	return details
 }
 

@@ -125,7 +125,7 @@ type NewSource struct {
 	Noise    string              `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: store such versions without reporting a change (auto, the default of new sources), report where they are (report), or do nothing (off)"`
 	Extract  map[string]any      `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
 	Items    map[string]any      `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
-	Render   any                 `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
+	Render   any                 `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot, viewport, compare, region, ignore and threshold"`
 	Weight   float64             `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
 	Dial     string              `json:"dial,omitempty" doc:"A preset of life and urgency: stock ticker, auction, front page, news list or archive; responses show its values instead"`
 	Life     string              `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`

@@ -105,7 +105,7 @@ func diffVerb(p *program) *cobra.Command {
 			return nil
 		}
 		if visual {
-			return diffPictures(p, ctx, c, s.ID, between, out, asJSON)
+			return diffPictures(p, ctx, c, s, between, out, asJSON)
 		}
 		return showDiff(p, ctx, c, s.ID, between, form)
 	}), 1)

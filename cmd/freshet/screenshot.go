@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/internal/fetch/browser"
+	"freshet/client"
+	"freshet/internal/extract/visual"
 	"freshet/internal/freshet"
-	"freshet/internal/units"
 )
 
 func screenshotVerb(p *program) *cobra.Command {
@@ -20,7 +20,7 @@ func screenshotVerb(p *program) *cobra.Command {
 		Use:   "screenshot SOURCE",
 		Short: "Save the screenshot of a version",
 		Long: `Save the screenshot that was taken with a version, as a PNG file. Only sources with
-render: {screenshot: true} have them. Without --version, save that of the newest
+render: {screenshot: true} or render: {compare: picture} have them. Without --version, save that of the newest
 version. Compare two of them with freshet diff --visual.`,
 		Example: "  freshet history screenshot shop --out shop.png\n  freshet history screenshot shop --version 3 --out - > shop.png",
 		Args:    takes(1, 1),
@@ -60,30 +60,39 @@ func writePicture(p *program, out string, picture []byte) error {
 
 // diffPictures compares the screenshots of two versions. Zero means the newest for the
 // second, and the one before that for the first.
-func diffPictures(p *program, ctx context.Context, c *connection, id freshet.SourceID, between [2]int, out string, asJSON bool) error {
-	d, err := c.Sources.Diff(ctx, id, between[0], between[1])
+func diffPictures(p *program, ctx context.Context, c *connection, s client.Source, between [2]int, out string, asJSON bool) error {
+	d, err := c.Sources.Diff(ctx, s.ID, between[0], between[1])
 	if err != nil {
 		return err
 	}
+	defined, err := s.Defined()
+	if err != nil {
+		return err
+	}
+	_, ignored := defined.Recipe.Render.Ignored()
 	var pictures [2][]byte
 	for i, n := range []int{d.From.Number, d.To.Number} {
-		if pictures[i], err = c.Sources.Screenshot(ctx, id, n); err != nil {
+		if pictures[i], err = c.Sources.Screenshot(ctx, s.ID, n); err != nil {
 			return err
 		}
 	}
-	v, err := browser.Compare(pictures[0], pictures[1])
+	v, err := visual.Compare(pictures[0], pictures[1], ignored)
 	if err != nil {
 		return fmt.Errorf("compare the screenshots of versions %d and %d: %w", d.From.Number, d.To.Number, err)
 	}
-	if err := writePicture(p, out, v.Picture); err != nil {
+	picture, err := v.Picture()
+	if err != nil {
+		return err
+	}
+	if err := writePicture(p, out, picture); err != nil {
 		return err
 	}
 	if asJSON {
-		return p.printJSON(map[string]any{"source": id, "from": d.From.Number, "to": d.To.Number, "share": v.Share, "regions": v.Regions})
+		return p.printJSON(map[string]any{"source": s.ID, "from": d.From.Number, "to": d.To.Number, "share": v.Share, "regions": v.Regions})
 	}
 	if out != "-" {
-		fmt.Fprintf(p.out, "%s of the pixels changed between versions %d and %d, in %s; see %s\n",
-			units.FormatShare(float64(int(v.Share*10000+0.5))/10000), d.From.Number, d.To.Number, counted(len(v.Regions), "region"), out)
+		change := freshet.PictureChange{Share: v.Share, Count: len(v.Regions), Regions: v.Regions}
+		fmt.Fprintf(p.out, "%s between versions %d and %d; see %s\n", change.Where(), d.From.Number, d.To.Number, out)
 	}
 	return nil
 }

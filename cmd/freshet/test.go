@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image/png"
 	"io"
 	"maps"
 	"mime"
@@ -30,6 +31,7 @@ import (
 	"freshet/internal/freshet/rendering"
 	"freshet/internal/lazyregexp"
 	"freshet/internal/mask"
+	"freshet/internal/units"
 )
 
 // A trial is one run of the verb test.
@@ -39,6 +41,7 @@ type trial struct {
 	file    string
 	history bool
 	render  string
+	picture string // file to write the picture of the page to
 	full    bool
 	json    bool
 }
@@ -82,6 +85,7 @@ docs/reference/reading.md has every step with an example.`,
 	serverFlags(flags)
 	flags.StringVar(&v.render, "render", "", "show the page in Chromium first, as with freshet add --render")
 	flags.Lookup("render").NoOptDefVal = "true"
+	flags.StringVar(&v.picture, "out", "", "`file` to write the picture of the page to, if --render takes one")
 	v.chain.register(flags)
 	optionFlags(flags, "allow-cidr")
 	jsonFlag(cmd, &v.json)
@@ -152,12 +156,12 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 		if err != nil || !how.On || !browser.Readable(resp) {
 			return resp, err
 		}
-		return shownPage(ctx, settings, how, resp)
+		return v.shownPage(ctx, settings, how, resp)
 	}, nil
 }
 
 // shownPage returns a page as a browser shows it.
-func shownPage(ctx context.Context, s config.Settings, how rendering.Settings, resp freshet.Response) (freshet.Response, error) {
+func (v *trial) shownPage(ctx context.Context, s config.Settings, how rendering.Settings, resp freshet.Response) (freshet.Response, error) {
 	r, err := app.NewRenderer(s, nil)
 	if err != nil {
 		return resp, err
@@ -168,7 +172,27 @@ func shownPage(ctx context.Context, s config.Settings, how rendering.Settings, r
 	}
 	defer b.Close()
 	view, err := b.Render(ctx, browser.Page{Settings: how, Document: resp})
+	if err == nil {
+		err = v.savePicture(view.Picture)
+	}
 	return view.Response, err
+}
+
+// savePicture writes the picture of the page to the file that was named, or says how large it is.
+func (v *trial) savePicture(picture []byte) error {
+	if v.picture != "" && picture == nil {
+		return usagef("test: --out writes a picture; --render='{\"compare\": \"picture\"}' takes one")
+	}
+	if picture == nil {
+		return nil
+	}
+	if c, err := png.DecodeConfig(bytes.NewReader(picture)); err == nil {
+		v.remark("the picture has %d x %d pixels and %s", c.Width, c.Height, units.FormatSize(int64(len(picture))))
+	}
+	if v.picture == "" {
+		return nil
+	}
+	return writePicture(v.program, v.picture, picture)
 }
 
 // source returns what is said of a source, with its whole URL.

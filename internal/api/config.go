@@ -24,9 +24,6 @@ import (
 type Store interface {
 	discovery.Store
 
-	// Picture returns the picture that was taken of a version, in PNG, or ErrNotFound if there is none.
-	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
-
 	// CountOutcomes counts the outcomes after a place of polls that began at a time or later, by the
 	// stretches of a length in which they began. It returns up to which place of the log it counted.
 	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)

@@ -13,6 +13,7 @@ import (
 	"freshet/client"
 	"freshet/internal/api/rest"
 	"freshet/internal/extract"
+	"freshet/internal/extract/visual"
 	"freshet/internal/freshet"
 	"freshet/internal/invalid"
 )
@@ -21,11 +22,12 @@ func (a *versionAPI) routeDiff(tags []string) {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
 		Summary:     "Compare two versions line by line",
-		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff; word marks the words that differ, html is a page, and json-patch is a JSON Patch (RFC 6902) of two JSON documents or, if the versions are none, of their named values and items.",
+		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff; word marks the words that differ, html is a page, and json-patch is a JSON Patch (RFC 6902) of two JSON documents or, if the versions are none, of their named values and items. png is the screenshot of the new version with what differs from the old one in red.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 			"application/json": {Schema: rest.SchemaOf[client.Diff](a.Server)},
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
 			"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
+			"image/png":        {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
 
 			"application/json-patch+json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject}}},
 		}}},
@@ -36,7 +38,7 @@ type diffInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	From   int              `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new version"`
 	To     int              `query:"to" minimum:"0" doc:"Number of the new version; 0 means the newest"`
-	Format string           `query:"format" enum:"json,unified,word,html,json-patch" doc:"json, unified, word, html or json-patch"`
+	Format string           `query:"format" enum:"json,unified,word,html,json-patch,png" doc:"json, unified, word, html, json-patch or png"`
 	Accept string           `header:"Accept" hidden:"true"`
 }
 
@@ -69,6 +71,9 @@ func (a *versionAPI) diffVersions(ctx context.Context, in *diffInput) (*diffOutp
 	from, err := a.numbered(ctx, in.ID, in.From, to.Number)
 	if err != nil {
 		return nil, err
+	}
+	if in.Format == "png" {
+		return a.pictureDiff(ctx, from, to)
 	}
 	format, need := in.format(), diffNeed*(from.TextBytes+to.TextBytes)
 	if format == client.DiffJSONPatch {
@@ -103,7 +108,34 @@ func (a *versionAPI) diffVersions(ctx context.Context, in *diffInput) (*diffOutp
 		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(),
 		Hunks: hunksOf(delta), Added: delta.Added, Removed: delta.Removed, Moved: delta.Moved, Coarse: delta.Coarse,
 		Fields: client.FieldChangesOf(delta.Details.Fields), Items: client.ItemChangesOf(delta.Details.Items),
+		Picture: (*client.PictureChange)(delta.Details.Picture),
 	}}, nil
+}
+
+// pictureDiff returns the picture of the difference of two versions.
+func (a *versionAPI) pictureDiff(ctx context.Context, from, to freshet.Version) (*diffOutput, error) {
+	old, err := a.picture(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	new, err := a.picture(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if err := rest.Hold(ctx, 2*visual.Memory(old, new)); err != nil {
+		return nil, err
+	}
+	s, err := rest.FindSourceOrRemoved(ctx, a.store, to.Source)
+	if err != nil {
+		return nil, err
+	}
+	_, ignored := s.Recipe.Render.Ignored()
+	d, err := visual.Compare(old, new, ignored)
+	if err != nil {
+		return nil, fmt.Errorf("compare the screenshots of versions %d and %d: %w", from.Number, to.Number, err)
+	}
+	picture, err := d.Picture()
+	return &diffOutput{ContentType: "image/png", Body: picture}, err
 }
 
 // diffPolicy keeps a page that shows what hostile servers say from doing anything.
@@ -158,6 +190,9 @@ func (a *versionAPI) details(ctx context.Context, from, to freshet.Version) (d f
 		steps = append(steps, c.Details.Items)
 	}
 	d.Items = freshet.JoinItemChanges(steps)
+	if len(changes) == 1 { // of more than one, the pictures would have to be compared
+		d.Picture = changes[0].Details.Picture
+	}
 	return d, err
 }
 

@@ -38,7 +38,6 @@ type versionStore interface {
 	freshet.VersionLog
 	captureStore
 	Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error)
-	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }
 
 // A captureStore has single versions, with what was captured.
@@ -46,6 +45,7 @@ type captureStore interface {
 	Version(ctx context.Context, id freshet.SourceID, number int) (freshet.Version, error)
 	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 	Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error)
+	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }
 
 // versionAPI serves what was captured, and how versions differ.
@@ -99,7 +99,7 @@ func (a *versionAPI) routeVersions() {
 	rest.Route(a.Server, huma.Operation{
 		OperationID: "get-screenshot", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/screenshot", Tags: tags,
 		Summary:     "Download the screenshot of a version",
-		Description: "Only versions of sources with render and screenshot have one.",
+		Description: "Only versions of sources with render and screenshot, or compare: picture, have one.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"image/png": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
@@ -327,19 +327,24 @@ func (a *versionAPI) getScreenshot(ctx context.Context, in *versionPath) (*scree
 	if err != nil {
 		return nil, err
 	}
+	picture, err := a.picture(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return &screenshotOutput{ContentType: "image/png", Number: v.Number, Body: picture}, nil
+}
+
+// picture returns the screenshot of a version.
+func (a *versionAPI) picture(ctx context.Context, v freshet.Version) ([]byte, error) {
 	if v.Picture == 0 {
-		p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("version %d of %s has no screenshot", v.Number, in.ID))
-		p.Hint = "versions of sources with render: {screenshot: true} have one"
+		p := rest.NewProblem(http.StatusNotFound, fmt.Sprintf("version %d of %s has no screenshot", v.Number, v.Source))
+		p.Hint = "versions of sources with render: {screenshot: true} or render: {compare: picture} have one"
 		return nil, p
 	}
 	if err := rest.Hold(ctx, v.Picture); err != nil {
 		return nil, err
 	}
-	picture, err := a.store.Picture(ctx, in.ID, v.Number)
-	if err != nil {
-		return nil, err
-	}
-	return &screenshotOutput{ContentType: "image/png", Number: v.Number, Body: picture}, nil
+	return a.store.Picture(ctx, v.Source, v.Number)
 }
 
 // versionAt returns the version that a source had at a time that was given at a location.

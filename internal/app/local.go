@@ -46,7 +46,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
 	sinks, err := delivery.NewSinks(ctx, delivery.SinksConfig{
-		Store: delivery.NewStore(n.Store, n.stored.DB()), Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.MailServer, cfg.Now), Now: cfg.Now,
+		Store: delivery.NewStore(n.Store, n.stored.DB()), Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, n.Store, cfg.MailServer, cfg.Now), Now: cfg.Now,
 	}, cfg.AllSinks())
 	if err != nil {
 		return nil, errors.Join(err, closeAll())

@@ -112,7 +112,7 @@ func (r *reloader) reload(ctx context.Context) error {
 	}
 	to.Fetch.Self = r.settings.Fetch.Self
 	to.Data = r.settings.Data
-	open := outlets(r.node.withLeaseCheck(to), r.settings.mail, r.Now)
+	open := outlets(r.node.withLeaseCheck(to), r.node.Store, r.settings.mail, r.Now)
 	if err := checkSinks(to.AllSinks(), open); err != nil {
 		return err
 	}

@@ -283,7 +283,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 		s.standby.stopDeliveries(0)
 	}
 	cfg := delivery.SinksConfig{
-		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.withLeaseCheck(s.settings.Settings), s.settings.mail, s.Now),
+		Store: delivery.NewStore(s.node.Store, s.node.stored.DB()), Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.withLeaseCheck(s.settings.Settings), s.node.Store, s.settings.mail, s.Now),
 		HoldsLease: s.node.holdsLease, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
 	shared := s.dispatch()

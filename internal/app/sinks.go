@@ -7,13 +7,15 @@ import (
 
 	"freshet/internal/app/config"
 	"freshet/internal/fetch/secrets"
+	"freshet/internal/freshet"
 	"freshet/internal/sinks"
+	"freshet/internal/sinks/delivery"
 )
 
-// outlets returns a function that opens sinks with the given settings, and with the mail server in force.
-func outlets(s config.Settings, mail func() (sinks.Sink, error), now func() time.Time) func(sinks.Sink) (*sinks.Outlet, error) {
+// outlets returns a function that opens sinks with the given settings, the mail server in force, and the pictures of a store.
+func outlets(s config.Settings, store freshet.Store, mail func() (sinks.Sink, error), now func() time.Time) func(sinks.Sink) (*sinks.Outlet, error) {
 	with := s.Outlets(os.Getenv, secrets.Open(s.SecretDir()), now)
-	with.Mail = mail
+	with.Mail, with.Difference, with.Answers = mail, delivery.Difference(store), sinks.NewAnswers(store)
 	return func(to sinks.Sink) (*sinks.Outlet, error) { return sinks.Open(with, to) }
 }
 

@@ -114,6 +114,8 @@ func (e *assignment) reply(ctx context.Context, q question) (reply answerMessage
 		blob, err = history.Text(ctx)
 	case askBody:
 		blob, err = history.Body(ctx)
+	case askPicture:
+		blob, err = history.Picture(ctx)
 	case askQuarantinedText:
 		blob, err = history.QuarantinedText(ctx)
 	case askItems:

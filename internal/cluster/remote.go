@@ -201,6 +201,10 @@ func (h remoteHistory) Body(ctx context.Context) ([]byte, error)  { return h.byt
 func (h remoteHistory) Items(ctx context.Context) ([]byte, error) { return h.bytes(ctx, askItems) }
 func (h remoteHistory) Noise(ctx context.Context) ([]byte, error) { return h.bytes(ctx, askNoise) }
 
+func (h remoteHistory) Picture(ctx context.Context) ([]byte, error) {
+	return h.bytes(ctx, askPicture)
+}
+
 func (h remoteHistory) QuarantinedText(ctx context.Context) ([]byte, error) {
 	return h.bytes(ctx, askQuarantinedText)
 }

@@ -44,6 +44,7 @@ func (s seen) capture() freshet.Capture {
 
 func (s seen) Text(context.Context) ([]byte, error)            { return s.capture().Text, nil }
 func (s seen) Body(context.Context) ([]byte, error)            { return s.capture().Raw.Body, nil }
+func (s seen) Picture(context.Context) ([]byte, error)         { return nil, freshet.ErrNotFound }
 func (s seen) QuarantinedText(context.Context) ([]byte, error) { return nil, freshet.ErrNotFound }
 func (s seen) Fields(context.Context) (freshet.Fields, error)  { return s.capture().Fields, nil }
 func (s seen) Items(context.Context) ([]byte, error)           { return s.result.Items, nil }

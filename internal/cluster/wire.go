@@ -74,6 +74,7 @@ const (
 	askNoise           questionKind = "noise"
 	askLearnNoise      questionKind = "recall"
 	askBody            questionKind = "base_body"
+	askPicture         questionKind = "picture"
 	askQuarantinedText questionKind = "held_text"
 	askItems           questionKind = "items"
 	askFields          questionKind = "fields"

@@ -3,12 +3,14 @@ package freshet
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"freshet/internal/freshet/crawl"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/mask"
 )
 
@@ -22,6 +24,23 @@ type Details struct {
 	Items  *ItemChanges    `json:"items,omitempty"`
 	Page   crawl.PageEvent `json:"page,omitempty"` // what happened to a page of a site as a whole
 	Text   *TextChange     `json:"text,omitempty"` // which lines are other, if that is known
+
+	Picture *PictureChange `json:"picture,omitempty"` // of a source whose pictures are compared
+}
+
+// A PictureChange says how much of a picture is other, and where. Its picture is made of those of
+// the two versions when somebody wants to see it.
+type PictureChange struct {
+	Share   float64               `json:"share"`
+	Count   int                   `json:"region_count"`
+	Regions []rendering.Rectangle `json:"regions,omitempty"` // the first 20, from top to bottom
+}
+
+// words returns it in a few words.
+func (p *PictureChange) words() string {
+	percent := p.Share * 100
+	digits := 1 - int(math.Floor(math.Log10(max(percent, 1e-6)))) // two that count
+	return strconv.FormatFloat(percent, 'f', max(digits, 0), 64) + "% of the picture changed"
 }
 
 // A TextChange lists the changed lines of a text, so that a message needs no versions. Lists
@@ -142,6 +161,9 @@ func (d Details) Summary(text string) string {
 	}
 	if items := d.Items.summary(); items != "" {
 		text = items
+	}
+	if d.Picture != nil {
+		parts = append(parts, d.Picture.words())
 	}
 	if len(parts) > 0 && strings.HasPrefix(text, "+0 -0") {
 		text = ""

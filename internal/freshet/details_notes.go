@@ -27,10 +27,25 @@ func (d Details) Notes(most int) (notes []Note) {
 	for _, f := range d.Fields {
 		notes = append(notes, Note{"", fmt.Sprintf("%s %s → %s", noteText(f.Name), noteText(ShowValue(f.From)), noteText(ShowValue(f.To)))})
 	}
+	if d.Picture != nil {
+		notes = append(notes, Note{"", d.Picture.Where()})
+	}
 	if d.Items != nil {
 		notes = append(notes, d.Items.notes(most)...)
 	}
 	return notes
+}
+
+// Where says how much of a picture is other, and where.
+func (p *PictureChange) Where() string {
+	text := p.words()
+	for i, r := range p.Regions[:min(len(p.Regions), 3)] {
+		text += []string{", at ", ", "}[min(i, 1)] + r.String()
+	}
+	if p.Count > 3 {
+		text += fmt.Sprintf(" and %d more places", p.Count-3)
+	}
+	return text
 }
 
 func (c *ItemChanges) notes(most int) (notes []Note) {

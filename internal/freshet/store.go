@@ -222,6 +222,9 @@ type Archive interface {
 	// Raw returns the response that a version was extracted from.
 	Raw(ctx context.Context, id SourceID, number int) (Raw, error)
 
+	// Picture returns the picture that was taken of a version, in PNG, or ErrNotFound if there is none.
+	Picture(ctx context.Context, id SourceID, number int) ([]byte, error)
+
 	// Prune drops what is older or more than the bounds allow: those of each
 	// source, and overall for all of them together. Outcomes and attempts
 	// older than logs (zero means for ever) go too.

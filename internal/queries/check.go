@@ -69,6 +69,9 @@ func Check(q Query, schema *Schema) (Report, error) {
 		if err != nil {
 			return rep, err
 		}
+		if _, err := topics(c.field, t); err != nil {
+			return rep, err
+		}
 		rep.Warnings = append(rep.Warnings, schema.unknown(c.field, t)...)
 	}
 	p, err := f.plan(q)

@@ -22,6 +22,8 @@ func functions() []cel.EnvOption {
 		return known.match(string(in.(types.String)), string(pattern.(types.String)))
 	})
 	return []cel.EnvOption{
+		// What is relevant is asked when a message is made: see Topics.
+		cel.Function(relevant, cel.Overload("relevant_text", []*cel.Type{text}, truth, cel.UnaryBinding(func(ref.Val) ref.Val { return types.True }))),
 		cel.Function("matches", cel.Overload("matches_text", []*cel.Type{text, text}, truth, match), cel.MemberOverload("matches_string", []*cel.Type{text, text}, truth, match)),
 		cel.Function("mentions", cel.Overload("mentions_text", []*cel.Type{text, text}, truth, cel.BinaryBinding(func(in, word ref.Val) ref.Val {
 			return types.Bool(mentions(string(in.(types.String)), string(word.(types.String))))

@@ -24,6 +24,9 @@ type Batch struct {
 	queries.Batch
 	Matches []Match // up to MostMatches, the oldest first
 	Repeats bool    // until they are acknowledged
+
+	// Topics are what the query asks the model of a sink about, with relevant("...").
+	Topics []string
 }
 
 // A Match is a match with what is known of it.

@@ -19,7 +19,9 @@ const (
 
 	plainWords = headline + `
 
-{{with .News}}{{truncate 1500 .}}
+{{with .ModelSummary}}{{.}}
+
+{{end}}{{with .News}}{{truncate 1500 .}}
 {{else}}{{with .Summary}}{{.}}
 {{end}}{{end}}{{with .ValueText}}{{truncate 500 .}}
 {{end}}{{with .DiffLink}}
@@ -39,7 +41,8 @@ func chatWords(bold, filter string) string {
 		"{{.Title}}", bold+"{{"+filter+" .Title}}"+bold, "{{.QueryName}}", bold+"{{"+filter+" .QueryName}}"+bold, "{{.What}}", "{{"+filter+" .What}}",
 	).Replace(headline)
 	return title + `
-{{with .News}}{{fence (` + filter + ` (truncate 1200 .))}}
+{{with .ModelSummary}}{{` + filter + ` .}}
+{{end}}{{with .News}}{{fence (` + filter + ` (truncate 1200 .))}}
 {{else}}{{with .Summary}}{{` + filter + ` .}}
 {{end}}{{end}}{{with .ValueText}}{{` + filter + ` (truncate 500 .)}}
 {{end}}{{with .DiffLink}}What changed: {{` + filter + ` .}}

@@ -17,7 +17,7 @@ func ChangeOf(c freshet.Change) client.Change {
 		From: c.From.String(), To: c.To.String(),
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
 		Summary: c.Summary, Suspect: client.SuspectOf(c.Suspect, c.Landed),
-		Fields: client.FieldChangesOf(c.Details.Fields), Items: client.ItemChangesOf(c.Details.Items), Page: c.Details.Page, Text: (*client.TextChange)(c.Details.Text),
+		Fields: client.FieldChangesOf(c.Details.Fields), Items: client.ItemChangesOf(c.Details.Items), Page: c.Details.Page, Text: (*client.TextChange)(c.Details.Text), Picture: (*client.PictureChange)(c.Details.Picture),
 		URL: mask.URL(c.Label.URL), Name: c.Label.Name, Title: c.Label.Title, Tags: c.Label.Tags,
 	}
 }

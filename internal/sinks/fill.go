@@ -56,6 +56,9 @@ func fill(s Sink, k *kind, from auth.Secrets) (f filled, err error) {
 	}
 	f.settings, f.headers = map[string]string{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
+		if slices.Contains(summarySettings, name) {
+			continue // not for the receiver
+		}
 		if f.settings[name], err = look("settings."+name, s.Settings[name]); err != nil {
 			return f, err
 		}

@@ -50,7 +50,7 @@ type kind struct {
 
 // secret reports whether nobody sees a setting again.
 func (k *kind) secret(name string) bool {
-	return slices.ContainsFunc(k.Settings, func(s Setting) bool { return s.Name == name && s.Secret })
+	return name == summaryKey || slices.ContainsFunc(k.Settings, func(s Setting) bool { return s.Name == name && s.Secret })
 }
 
 // kinds are all kinds of sink.
@@ -178,6 +178,9 @@ func Check(cfg Config, s Sink) (Sink, error) {
 			return s, err
 		}
 	}
+	if _, err := modelOf(cfg, s); err != nil {
+		return s, err
+	}
 	return s, checkWords(s)
 }
 
@@ -230,7 +233,7 @@ func (k *kind) checkSettings(s Sink) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && !slices.Contains(summarySettings, name) {
 			return invalid.Errorf("settings."+name, "%s has no setting %q%s", k.Name, name, suggest.DidYouMean(name, known))
 		}
 	}

@@ -116,7 +116,15 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 		return nil, err
 	}
 	id := WebhookID(o.sink.Name, e.ID)
-	m := mail.NewMsg(mail.WithNoDefaultUserAgent(), mail.WithBoundary("freshet-"+id))
+	pictures, err := o.pictures(e)
+	if err != nil {
+		return nil, err
+	}
+	options := []mail.MsgOption{mail.WithNoDefaultUserAgent()}
+	if len(pictures) == 0 {
+		options = append(options, mail.WithBoundary("freshet-"+id)) // with pictures, there are two
+	}
+	m := mail.NewMsg(options...)
 	if err := errors.Join(m.From(o.from()), m.ToFromString(string(o.sink.Settings["to"]))); err != nil {
 		return nil, err
 	}
@@ -134,11 +142,16 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	}
 	m.SetBodyString(mail.TypeTextPlain, strings.TrimSpace(text)+"\n")
-	page, err := mailHTML(o, e, text, news)
+	page, err := mailHTML(o, e, text, news, pictures)
 	if err != nil {
 		return nil, err
 	}
 	m.AddAlternativeString(mail.TypeTextHTML, page)
+	for name, picture := range pictures {
+		if err := m.EmbedReader(name, bytes.NewReader(picture), mail.WithFileContentID("<"+name+">"), mail.WithFileContentType("image/png")); err != nil {
+			return nil, err
+		}
+	}
 	var b bytes.Buffer
 	_, err = m.WriteTo(&b)
 	return b.Bytes(), err
@@ -164,7 +177,7 @@ const mostMailDiffs = 128 << 10
 
 // mailHTML returns the text for programs that show HTML. What differs has colours; without a
 // template of its own the sink's text has that already, and the list of a digest.
-func mailHTML(o *Outlet, e *Event, text, news string) (string, error) {
+func mailHTML(o *Outlet, e *Event, text, news string, pictures map[string][]byte) (string, error) {
 	var b strings.Builder
 	b.WriteString("<!doctype html><html><body>\n")
 	before, after, inside := strings.Cut(text, cut(news, 1500))
@@ -180,9 +193,9 @@ func mailHTML(o *Outlet, e *Event, text, news string) (string, error) {
 		after = foot
 	}
 	linesHTML(&b, before)
-	b.WriteString(newsHTML(news))
+	b.WriteString(newsHTML(news) + pictureHTML(pictures, e))
 	if o.sink.Template == "" {
-		if err := digestHTML(&b, e); err != nil {
+		if err := digestHTML(&b, e, pictures); err != nil {
 			return "", err
 		}
 	}
@@ -206,7 +219,7 @@ func linesHTML(b *strings.Builder, text string) {
 }
 
 // digestHTML writes the entries of a digest, each with what differs.
-func digestHTML(b *strings.Builder, e *Event) error {
+func digestHTML(b *strings.Builder, e *Event, pictures map[string][]byte) error {
 	left := mostMailDiffs
 	for _, entry := range e.Top(100) {
 		news, err := entry.News()
@@ -219,7 +232,7 @@ func digestHTML(b *strings.Builder, e *Event) error {
 		if err != nil {
 			return err
 		}
-		b.WriteString(text)
+		b.WriteString(text + pictureHTML(pictures, entry))
 	}
 	if more := e.Beyond(100); more > 0 {
 		fmt.Fprintf(b, "<p>and %d more: %s</p>\n", more, linkHTML(e.Link+"/matches"))

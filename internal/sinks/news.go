@@ -21,7 +21,7 @@ func (e *Event) What() (string, error) {
 	if len(e.Fields) > 0 {
 		return e.valuesInWords(), nil
 	}
-	if e.Items != nil {
+	if e.Items != nil || e.Picture != nil {
 		return e.Summary, nil
 	}
 	added, err := e.firstLine(extract.Add)
@@ -133,7 +133,11 @@ func (e *Event) DiffLink() string {
 	if e.base == "" || e.Number == 0 || e.Page != "" || e.Kind == kindDigest {
 		return ""
 	}
-	return fmt.Sprintf("%s/sources/%s/versions?to=%d", strings.TrimSuffix(e.base, "/"), url.PathEscape(string(e.Source)), e.Number)
+	link := fmt.Sprintf("%s/sources/%s/versions?to=%d", strings.TrimSuffix(e.base, "/"), url.PathEscape(string(e.Source)), e.Number)
+	if e.Picture != nil {
+		link += "&view=pictures"
+	}
+	return link
 }
 
 // Why says why the message is sent, and where that can be stopped.

@@ -33,6 +33,11 @@ type Config struct {
 	// Mail returns the server of e-mail sinks that name none, as such a sink; nil means that there is none.
 	Mail func() (Sink, error)
 
+	// Difference returns a picture of the part of a page that a change changed, in PNG. Nil means
+	// that there are none.
+	Difference func(context.Context, freshet.Change) ([]byte, error)
+
+	Answers *Answers         // of models; nil has each question asked again
 	Apprise string           // URL of an Apprise API server, for URLs that only Apprise understands; "" if there is none
 	Base    string           // of the URLs in events; see Envelope
 	Timeout time.Duration    // of one attempt; 0 means 15 seconds
@@ -58,7 +63,8 @@ type Outlet struct {
 	cfg   Config
 	sink  Sink
 	kind  *kind
-	words words // of the kind or of the sink
+	words words  // of the kind or of the sink
+	model *model // that summarizes messages; nil if there is none
 	sender
 }
 
@@ -81,6 +87,9 @@ func Open(cfg Config, s Sink) (*Outlet, error) {
 		text = o.kind.words
 	}
 	if o.words, err = parseWords(text); err != nil {
+		return nil, err
+	}
+	if o.model, err = modelOf(cfg, s); err != nil {
 		return nil, err
 	}
 	o.sender, err = o.kind.open(o)
@@ -115,12 +124,24 @@ func (o *Outlet) Render(ctx context.Context, c freshet.Change, texts Texts) ([]b
 }
 
 // RenderBatch returns what is sent of what a query tells. It holds no secrets.
+// The error is ErrIrrelevant if the model of the sink says that it is not about the topics of the
+// query.
 func (o *Outlet) RenderBatch(ctx context.Context, p Batch) ([]byte, error) {
-	return o.render(newBatchEvent(ctx, p, o.cfg.Base))
+	e := newBatchEvent(ctx, p, o.cfg.Base)
+	if err := o.relevant(e, p.Topics); err != nil {
+		return nil, err
+	}
+	return o.render(e)
 }
+
+// Asks reports whether rendering asks a model, which takes long.
+func (o *Outlet) Asks() bool { return o.model != nil }
 
 func (o *Outlet) render(e *Event) ([]byte, error) {
 	e.links = o.linksOf(e)
+	if err := o.summarize(e); err != nil {
+		return nil, err
+	}
 	text := ""
 	if o.sink.Template != "" || o.kind.words != "" {
 		var err error

@@ -50,17 +50,19 @@ type Event struct {
 	Suspect  string // why it is probably the wrong page, if it is
 	Fields   []client.FieldChange
 	Items    *client.ItemChanges
-	Link     string // of the source or the query in the API
+	Picture  *client.PictureChange // of a source whose pictures are compared
+	Link     string                // of the source or the query in the API
 
-	Query     queries.ID // that matched
-	QueryName string     // its name
-	Match     int64      // number of the match, or of the first
-	Count     int64      // of matches
-	Cause     string     // of the match: change, poll, held or silent
-	Group     string     // in which it was counted
-	Value     any        // what the value of the query came to
-	Hold      string     // what it waited for: digest, quiet or rate
-	Entries   []*Event   // the matches of a digest, at most 500
+	Query        queries.ID // that matched
+	QueryName    string     // its name
+	Match        int64      // number of the match, or of the first
+	Count        int64      // of matches
+	Cause        string     // of the match: change, poll, held or silent
+	Group        string     // in which it was counted
+	Value        any        // what the value of the query came to
+	ModelSummary string     // what a language model says of it, or why it says nothing; "" if none is asked
+	Hold         string     // what it waited for: digest, quiet or rate
+	Entries      []*Event   // the matches of a digest, at most 500
 
 	rendering
 }
@@ -84,7 +86,7 @@ func NewEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *
 	e := &Event{
 		ID: c.ID(), Kind: kindChange, Source: c.Source, Title: titleOf(c), Name: told.Name, URL: told.URL, Tags: told.Tags, Seq: c.Seq, Number: c.Number,
 		After: told.After, Before: told.Before, Modified: told.Modified, Summary: told.Summary, Page: string(told.Page),
-		Fields: told.Fields, Items: told.Items, Link: Envelope(c, base).Source,
+		Fields: told.Fields, Items: told.Items, Picture: told.Picture, Link: Envelope(c, base).Source,
 		rendering: rendering{change: c, base: base, ctx: ctx, texts: texts},
 	}
 	if told.Suspect != nil {

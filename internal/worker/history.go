@@ -45,6 +45,10 @@ func (h *storedHistory) Body(ctx context.Context) ([]byte, error) {
 	return raw.Body, err
 }
 
+func (h *storedHistory) Picture(ctx context.Context) ([]byte, error) {
+	return h.store.Picture(ctx, h.id, h.head)
+}
+
 // VersionsWith reads the newest versions only if one has the text: most texts are new, and
 // to find that out costs a tenth of reading the versions.
 func (h *storedHistory) VersionsWith(ctx context.Context, text freshet.Hash) ([]freshet.Version, error) {

@@ -12,11 +12,11 @@ import (
 
 // A past is a History of functions. Where one is nil, nothing is known.
 type past struct {
-	text, body, quarantined, items, noise func(context.Context) ([]byte, error)
-	fields                                func(context.Context) (freshet.Fields, error)
-	learnNoise                            func(context.Context) (*noise.Memory, error)
-	versions                              func(context.Context, freshet.Hash) ([]freshet.Version, error)
-	keys                                  func(context.Context, []string) ([]crawl.PageKey, error)
+	text, body, picture, quarantined, items, noise func(context.Context) ([]byte, error)
+	fields                                         func(context.Context) (freshet.Fields, error)
+	learnNoise                                     func(context.Context) (*noise.Memory, error)
+	versions                                       func(context.Context, freshet.Hash) ([]freshet.Version, error)
+	keys                                           func(context.Context, []string) ([]crawl.PageKey, error)
 }
 
 // pastOf returns the past of a task, which may be new.
@@ -36,8 +36,10 @@ func bytesOf(ctx context.Context, f func(context.Context) ([]byte, error)) ([]by
 	return f(ctx)
 }
 
-func (p *past) Text(ctx context.Context) ([]byte, error) { return bytesOf(ctx, p.text) }
-func (p *past) Body(ctx context.Context) ([]byte, error) { return bytesOf(ctx, p.body) }
+func (p *past) Text(ctx context.Context) ([]byte, error)    { return bytesOf(ctx, p.text) }
+func (p *past) Body(ctx context.Context) ([]byte, error)    { return bytesOf(ctx, p.body) }
+func (p *past) Picture(ctx context.Context) ([]byte, error) { return bytesOf(ctx, p.picture) }
+
 func (p *past) QuarantinedText(ctx context.Context) ([]byte, error) {
 	return bytesOf(ctx, p.quarantined)
 }

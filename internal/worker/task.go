@@ -55,6 +55,9 @@ type History interface {
 	Text(context.Context) ([]byte, error)
 	Body(context.Context) ([]byte, error)
 
+	// Picture returns the picture of the head, or [freshet.ErrNotFound] if it has none.
+	Picture(context.Context) ([]byte, error)
+
 	// QuarantinedText returns the text of the version that is held as suspect.
 	QuarantinedText(context.Context) ([]byte, error)
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/freshet/failure"
 	"freshet/internal/freshet/reading"
+	"freshet/internal/freshet/rendering"
 	"freshet/internal/freshet/suspect"
 )
 
@@ -108,7 +110,11 @@ func (w *Worker) judge(ctx context.Context, t *Task, view browser.View, took tim
 func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f *Result) error {
 	head, recipe := t.Head, t.Source.Key()
 	same := head.Number > 0 && head.Recipe == recipe
+	visual := f.picture != nil && t.Source.Recipe.Render.Compare == rendering.ComparePicture
 	sums := freshet.Sums{Known: true, Fresh: head.Sums.Fresh, Body: xxhash.Sum64(resp.Body)}
+	if visual {
+		sums.Body = xxhash.Sum64(f.picture) ^ math.Float64bits(t.Source.Recipe.Render.Threshold)
+	}
 	if same && head.Sums.Known && sums.Body == head.Sums.Body {
 		return nil
 	}
@@ -116,6 +122,15 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		if err := t.Room(ctx, int64(len(resp.Body))); err != nil {
 			return err
 		}
+	}
+	var pictured *freshet.PictureChange
+	if visual && same {
+		change, changed, err := t.pictureChange(ctx, f.picture)
+		if err != nil || !changed {
+			f.Sums = sums
+			return err
+		}
+		pictured = change
 	}
 	read, err := w.read(ctx, t.Source.Recipe, resp)
 	if err != nil {
@@ -128,13 +143,13 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 	sums.Fresh, f.FreshFor = read.FreshFor, max(resp.FreshFor, read.FreshFor)
 	sums.Text = sumOf(read)
 	f.Sums = sums
-	if same && head.Sums.Known && sums.Text == head.Sums.Text {
+	if same && !visual && head.Sums.Known && sums.Text == head.Sums.Text {
 		return nil
 	}
 	f.Foretold = t.announced(read, f.Took)
 	hash := freshet.HashOf(read.Text)
 	fields := w.fieldChanges(ctx, t, read.Fields, resp)
-	if same && hash == head.Hash && len(fields) == 0 {
+	if same && !visual && hash == head.Hash && len(fields) == 0 {
 		return nil
 	}
 	seen := wrongpage.Page{Kind: read.Kind, Title: read.Title, Text: read.Text, Body: resp.Body}
@@ -150,7 +165,7 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 		s := t.step(ctx, read.Text)
 		f.Capture.Summary = s.summary()
 		f.Suspect, f.Landed = t.suspicion(resp, seen, t.past(ctx, s))
-		if f.Suspect == "" && len(fields) == 0 && t.Source.Suspect != suspect.Ignore && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
+		if f.Suspect == "" && !visual && len(fields) == 0 && t.Source.Suspect != suspect.Ignore && t.Source.Noise != freshet.NoiseAuto && t.flapping(ctx, hash) {
 			f.Suspect = suspect.Flapping
 		}
 		settled := t.quarantine(ctx, f, seen)
@@ -158,9 +173,9 @@ func (w *Worker) compare(ctx context.Context, t *Task, resp freshet.Response, f 
 			return nil
 		}
 		f.addDetails(ctx, t, read, fields)
-		f.Capture.Details.Text = s.delta.TextChange()
+		f.Capture.Details.Text, f.Capture.Details.Picture = s.delta.TextChange(), pictured
 		f.Capture.Summary = f.Capture.Details.Summary(f.Capture.Summary)
-		if settled {
+		if settled || visual {
 			return nil
 		}
 		return f.judgeNoise(ctx, t, s)

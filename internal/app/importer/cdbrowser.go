@@ -10,6 +10,9 @@ import (
 	"freshet/internal/lazyregexp"
 )
 
+// pictureProcessor compares screenshots.
+const pictureProcessor = "image_ssim_diff"
+
 // carryRendering carries over the browser, and what is done in it.
 func (w cdWatch) carryRendering() {
 	program, browser := w.browser()
@@ -40,8 +43,12 @@ func (w cdWatch) carryRendering() {
 	if zone := browser.text("timezone_id"); zone != "" {
 		w.lost("timezone_id "+zone, "the browser has the time zone of the machine")
 	}
+	pictures := w.text("processor") == pictureProcessor
+	if pictures {
+		render["compare"] = "picture"
+	}
 	switch render = render.filled(); {
-	case !rendering.MatchString(program) && len(steps) == 0:
+	case !pictures && !rendering.MatchString(program) && len(steps) == 0:
 	case len(render) > 0:
 		w.Source.Render = map[string]any(render)
 	default:

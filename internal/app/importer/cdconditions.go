@@ -19,7 +19,7 @@ func (w cdWatch) carryConditions() {
 	w.carryParts()
 	if w.text("processor") == "restock_diff" {
 		w.carryRestock()
-	} else if processor := w.text("processor"); processor != "" && processor != "text_json_diff" {
+	} else if processor := w.text("processor"); processor != "" && processor != "text_json_diff" && processor != pictureProcessor {
 		w.lost("processor "+processor, "the text is compared")
 	}
 	var conditions []string

@@ -163,7 +163,7 @@ func TestSettingsOfOthers(t *testing.T) {
 		"7-notifications.json": {`tgram://`, `"kind":"json","url":"https://hooks.example/x"`, `News of {{.Title}}`, `custom`, `discord://`, `pover://user@token`},
 		"8-tags":               {`h1, .tagged`, `cookie`, `.ad`, `tag trigger`, `ntfy://push.example/topic?scheme=http`, `Plain-tag`},
 		"9-old-tag":            {`"one","two"`, `"A title"`, `markdown`, `90% within 30m`},
-		"10-odd":               {`https://shop.example/without-scheme`, `some_new_setting`, `image_ssim_diff`},
+		"10-odd":               {`https://shop.example/without-scheme`, `some_new_setting`, `"render":{"compare":"picture"}`},
 	}
 	all := instances(t)
 	if len(all) != 10 {

@@ -205,7 +205,7 @@ wait_until: load =>`},
 "conditions": [{"field": "extracted_number", "operator": ">", "value": "5"}] => now.number \u003e 5
 "conditions": [{"field": "levenshtein_ratio", "operator": ">", "value": "0.5"}] => the condition levenshtein_ratio
 "processor": "text_json_diff" =>
-"processor": "image_ssim_diff" => processor image_ssim_diff is not carried over
+"processor": "image_ssim_diff" => "compare":"picture"
 "processor": "restock_diff" => now.price != before.price
 "processor": "restock_diff", "processor_config_restock_diff": {"follow_price_changes": true, "in_stock_processing": "off", "price_change_min": 7} => now.price \u003c 7
 "processor": "restock_diff", "restock_settings": {"follow_price_changes": true, "price_change_max": 9} => now.price \u003e 9

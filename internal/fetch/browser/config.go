@@ -41,8 +41,9 @@ type Config struct {
 const (
 	mib = 1 << 20
 
-	// maxPicture bounds a picture, in bytes of PNG and in pixels of its height.
+	// maxPicture bounds a picture, in bytes of PNG and in pixels of its sides.
 	maxPicture       = 8 * mib
+	maxPictureWidth  = 4_000
 	maxPictureHeight = 10_000
 )
 

@@ -75,7 +75,7 @@ func (b *Browser) Render(ctx context.Context, page Page) (View, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(context.Canceled)
 	v := &visit{
-		cfg: r.cfg, cache: r.cache.of(string(page.Source)), document: page.Document, pictures: page.Screenshot, leave: page.Leave,
+		cfg: r.cfg, cache: r.cache.of(string(page.Source)), document: page.Document, pictures: page.Pictured(), leave: page.Leave,
 		ctx: ctx, stop: stop, busy: began, away: map[string]time.Duration{}, statuses: map[string]answered{}, failed: map[string]error{},
 	}
 	view, err := b.show(ctx, page, v, stop)
@@ -137,8 +137,8 @@ func (t *tab) show(ctx context.Context, patience time.Duration, page Page, v *vi
 	if err := v.settle(&view.Response, page.Document.URL); err != nil {
 		return view, err
 	}
-	if page.Screenshot {
-		view.Picture, err = t.picture(ctx, page.Viewport)
+	if page.Pictured() {
+		view.Picture, err = t.picture(ctx, page)
 	}
 	return view, err
 }

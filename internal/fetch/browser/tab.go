@@ -136,8 +136,13 @@ func (t *tab) visit(ctx context.Context, page Page, v *visit) error {
 			return stepFailure(i, s, err)
 		}
 	}
-	if page.WaitFor != "" {
-		return t.await(ctx, page.WaitFor, page.Wait)
+	for _, css := range []string{page.WaitFor, page.Region} {
+		if css == "" {
+			continue
+		}
+		if err := t.await(ctx, css, page.Wait); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -293,30 +298,4 @@ func (t *tab) read(ctx context.Context, page Page, most int64) ([]byte, string, 
 		return nil, "", err
 	}
 	return []byte(html), taken.URL, nil
-}
-
-// picture returns a picture of the page, from its top to its end or as far as a
-// picture goes.
-func (t *tab) picture(ctx context.Context, size rendering.Viewport) ([]byte, error) {
-	var height int
-	if err := t.eval(ctx, `freshet.height()`, &height); err != nil {
-		return nil, err
-	}
-	height = min(max(height, size.Height), maxPictureHeight)
-	// A page that tried to open a window is behind it, and a page that is behind is not drawn.
-	if err := t.call(ctx, "Page.bringToFront", map[string]any{}, nil); err != nil {
-		return nil, err
-	}
-	var shot struct{ Data []byte }
-	err := t.call(ctx, "Page.captureScreenshot", map[string]any{
-		"format": "png", "captureBeyondViewport": true,
-		"clip": map[string]any{"x": 0, "y": 0, "width": size.Width, "height": height, "scale": 1},
-	}, &shot)
-	if err != nil {
-		return nil, err
-	}
-	if len(shot.Data) > maxPicture {
-		return nil, fail(failure.LargeDecoded, "choose a smaller render.viewport", "the picture of the page is larger than %s", units.FormatSize(maxPicture))
-	}
-	return shot.Data, nil
 }

@@ -26,7 +26,7 @@ func (r Recipe) Key() string {
 	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 && !r.Render.On {
 		return "{}" // what most sources have, and every poll asks for
 	}
-	r.Render.Screenshot = false // which changes nothing of what is read
+	r.Render.Screenshot, r.Render.Threshold = false, 0 // which change nothing of what is read
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // strings and steps always marshal

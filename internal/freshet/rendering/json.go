@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"freshet/internal/invalid"
 	"freshet/internal/strictjson"
@@ -22,6 +20,11 @@ type renderObject struct {
 	Steps      []Step  `json:"steps,omitempty"`
 	Screenshot bool    `json:"screenshot,omitempty"`
 	Viewport   string  `json:"viewport,omitempty"`
+
+	Compare   Comparison `json:"compare,omitempty"`
+	Region    string     `json:"region,omitempty"`
+	Ignore    []string   `json:"ignore,omitempty"`
+	Threshold string     `json:"threshold,omitempty"`
 }
 
 // MarshalJSON writes what users write: true or false, or an object with what differs
@@ -30,9 +33,13 @@ func (r Settings) MarshalJSON() ([]byte, error) {
 	if !r.On {
 		return []byte("false"), nil
 	}
-	o := renderObject{WaitFor: r.WaitFor, Consent: r.Consent, Steps: r.Steps, Screenshot: r.Screenshot, Viewport: r.Viewport.String()}
+	o := renderObject{WaitFor: r.WaitFor, Consent: r.Consent, Steps: r.Steps, Screenshot: r.Screenshot, Viewport: r.Viewport.String(),
+		Compare: r.Compare, Region: r.Region, Ignore: r.Ignore}
 	if r.Wait != 0 {
 		o.Wait = units.FormatDuration(r.Wait)
+	}
+	if r.Threshold != 0 {
+		o.Threshold = units.FormatShare(r.Threshold)
 	}
 	text, err := json.Marshal(o)
 	if string(text) == "{}" {
@@ -58,7 +65,16 @@ func (r *Settings) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	*r = Settings{On: true, WaitFor: o.WaitFor, Consent: o.Consent, Steps: o.Steps, Screenshot: o.Screenshot}
+	*r = Settings{On: true, WaitFor: o.WaitFor, Consent: o.Consent, Steps: o.Steps, Screenshot: o.Screenshot,
+		Compare: o.Compare, Region: o.Region, Ignore: o.Ignore}
+	if r.Compare == "text" {
+		r.Compare = CompareText
+	}
+	if o.Threshold != "" {
+		if r.Threshold, err = units.ParseShare(o.Threshold); err != nil {
+			return fmt.Errorf("threshold: %w", err)
+		}
+	}
 	if o.Wait != "" {
 		if r.Wait, err = units.ParseDuration(o.Wait); err != nil {
 			return fmt.Errorf("wait: %w", err)
@@ -117,7 +133,7 @@ func (r Settings) Check() error {
 		return invalid.Errorf("render.wait", "%s is too long; the longest allowed is %s", units.FormatDuration(r.Wait), units.FormatDuration(maxRenderWait))
 	case r.Wait != 0 && r.Wait < 100*time.Millisecond:
 		return invalid.Errorf("render.wait", "%s is too short; the shortest allowed is 100ms", units.FormatDuration(r.Wait))
-	case len(r.WaitFor) > maxRenderText || !utf8.ValidString(r.WaitFor) || strings.ContainsRune(r.WaitFor, 0):
+	case r.WaitFor != "" && !isSelector(r.WaitFor):
 		return invalid.Errorf("render.wait_for", "is longer than %d bytes or not text", maxRenderText)
 	case r.Consent != ConsentNone && r.Consent != ConsentAccept && r.Consent != ConsentReject:
 		return invalid.Errorf("render.consent", "%.40q is not accept or reject", r.Consent)
@@ -130,8 +146,9 @@ func (r Settings) Check() error {
 		}
 	}
 	if r.Viewport != (Viewport{}) {
-		_, err := ParseViewport(r.Viewport.String())
-		return err
+		if _, err := ParseViewport(r.Viewport.String()); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.checkComparison()
 }

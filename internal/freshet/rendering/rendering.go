@@ -23,6 +23,11 @@ type Settings struct {
 	Steps      []Step        // made in their order when the page is there
 	Screenshot bool          // keep a picture of the page with each version
 	Viewport   Viewport      // size of the window; zero means [DefaultViewport]
+
+	Compare   Comparison // what decides whether there is a new version
+	Region    string     // a CSS selector of the element to take a picture of; "" means the whole page
+	Ignore    []string   // parts of the picture that are not compared: CSS selectors and rectangles
+	Threshold float64    // share of the picture that may differ without being a change
 }
 
 // DefaultWait is the longest wait until a page is quiet.

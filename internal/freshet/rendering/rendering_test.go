@@ -21,6 +21,15 @@ func TestRenderIsReadAsItIsWritten(t *testing.T) {
 			kept: `{"consent":"accept","screenshot":true,"viewport":"1280x800","wait":"5s","wait_for":".price"}`},
 		{said: `{"steps": ["click #a b", {"fill": {"#q": "a = b"}}, {"click": "#go"}, "scroll", {"wait": "2s"}, "wait .x"]}`,
 			kept: `{"steps":["click #a b","fill #q = a = b","click #go","scroll","wait 2s","wait .x"]}`},
+		{said: `{"compare": "picture", "region": "#map", "ignore": [".ad", "300x250+10+20"], "threshold": "1%"}`,
+			kept: `{"compare":"picture","ignore":[".ad","300x250+10+20"],"region":"#map","threshold":"1%"}`},
+		{said: `{"compare": "text"}`, kept: `true`},
+		{said: `{"compare": "movie"}`, bad: "is not text or picture"},
+		{said: `{"region": "#map"}`, bad: "need compare: picture"},
+		{said: `{"compare": "picture", "ignore": ["300x250"]}`, bad: "neither a CSS selector nor a rectangle"},
+		{said: `{"compare": "picture", "ignore": ["99999x250+0+0"]}`, bad: "neither a CSS selector nor a rectangle"},
+		{said: `{"compare": "picture", "threshold": "100%"}`, bad: "is not a share below"},
+		{said: `{"compare": "picture", "threshold": "some"}`, bad: "threshold"},
 		{said: `"yes"`, bad: "is true, false or keys"},
 		{said: `{"wait_fro": "x"}`, bad: `unknown key "wait_fro"`},
 		{said: `{"steps": ["dance"]}`, bad: "is not a step"},
@@ -62,6 +71,12 @@ func TestRenderIsAnotherReading(t *testing.T) {
 	plain, shown := reading.Recipe{}, reading.Recipe{Render: rendering.Settings{On: true}}
 	waits, pictured := shown, shown
 	waits.Render.Wait, pictured.Render.Screenshot = time.Second, true
+	compared, tolerant, region := shown, shown, shown
+	compared.Render.Compare, tolerant.Render.Compare, region.Render.Compare = "picture", "picture", "picture"
+	tolerant.Render.Threshold, region.Render.Region = 0.5, "#map"
+	if compared.Key() == shown.Key() || compared.Key() != tolerant.Key() || compared.Key() == region.Key() {
+		t.Errorf("the keys of pictures are %s, %s, %s", compared.Key(), tolerant.Key(), region.Key())
+	}
 	if plain.Key() == shown.Key() || shown.Key() == waits.Key() || shown.Key() != pictured.Key() {
 		t.Errorf("the keys are %s, %s, %s, %s", plain.Key(), shown.Key(), waits.Key(), pictured.Key())
 	}

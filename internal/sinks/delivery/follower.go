@@ -23,7 +23,8 @@ type FollowerConfig struct {
 
 	// Render returns what is sent of a change, as [sinks.Outlet.Render] does. It is
 	// called once for a change: what it returns is kept and sent on every attempt. A
-	// change that cannot be rendered is given up, and tried again when it is replayed.
+	// change that cannot be rendered is given up, and tried again when it is replayed; one that
+	// is not relevant, by [sinks.ErrIrrelevant], is passed over.
 	// RenderBatch does the same for the matches of queries, and names their source.
 	Render      func(context.Context, freshet.Change) ([]byte, error)
 	RenderBatch func(context.Context, queries.Batch) (freshet.SourceID, []byte, error)
@@ -41,6 +42,9 @@ type FollowerConfig struct {
 	// Endpoint is where the sink sends to. A sink whose endpoint said that it
 	// is gone stays silent until this becomes another.
 	Endpoint string
+
+	// OneByOne records each delivery before the next is rendered, because rendering takes long.
+	OneByOne bool
 
 	Workers int // attempts under way at once; 0 means 4
 

@@ -176,6 +176,9 @@ func Unpack(ctx context.Context, store Store, p queries.Batch) (sinks.Batch, err
 		return whole, err
 	}
 	whole.Repeats = q.Repeat > 0
+	if whole.Topics, err = q.Topics(); err != nil {
+		return whole, err
+	}
 	for _, m := range matches {
 		known, err := Known(ctx, store, m)
 		if err != nil {

@@ -143,15 +143,24 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	var added []sinks.NewDelivery
 	for _, d := range p.wanted {
 		m := sinks.NewDelivery{Cursor: d.Position().Cursor, Event: d.Event, InOrder: true}
-		if err := r.render(ctx, &d); err != nil {
-			if ctx.Err() != nil {
-				return false, context.Cause(ctx)
+		err := r.render(ctx, &d)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case errors.Is(err, sinks.ErrIrrelevant):
+			r.cfg.Log.Info("a message is not sent", "event", d.Event, "reason", err)
+		default:
+			if err != nil {
+				d.Body, m.Err = nil, err.Error()
+				r.unfit(d, err)
 			}
-			d.Body, m.Err = nil, err.Error()
-			r.unfit(d, err)
+			m.Body, m.Source = d.Body, d.Source
+			added = append(added, m)
 		}
-		m.Body, m.Source = d.Body, d.Source
-		added = append(added, m)
+		if r.cfg.OneByOne && m.Cursor < p.to {
+			p.to, p.full = m.Cursor, true
+			break
+		}
 	}
 	if err := r.keep(ctx, p.to, added); err != nil {
 		return false, err

@@ -231,7 +231,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 			}
 			return s.cfg.Carry(ctx, k.sink, m, here)
 		},
-		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.observe, join: join,
+		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.observe, join: join, OneByOne: outlet.Asks(),
 	}
 }
 

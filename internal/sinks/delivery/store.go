@@ -24,6 +24,7 @@ type Archive interface {
 	RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.SourceWithStatus, error)
 	Versions(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error)
 	Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
+	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 }
 
 // An Outbox records deliveries, as [sinks.Store] does.

@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"internal/sites":              2,
 	"internal/queries":            3,
 	"internal/extract/wrongpage":  1,
+	"internal/extract/visual":     1,
 	"internal/store/sqlite":       3,
 	"internal/store/postgres":     3,
 	"internal/store":              2,
@@ -136,7 +137,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{"internal/freshet", "internal/freshet/failure", "internal/freshet/objective", "internal/freshet/suspect", "internal/freshet/crawl", "internal/freshet/evidence", "internal/freshet/timetable", "internal/freshet/rendering", "internal/freshet/profile", "internal/freshet/reading", "internal/learn/outlook", "internal/learn/imported", "internal/units", "internal/invalid", "internal/sched", "internal/sched/policy", "internal/research/adversary", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/research/generate", "internal/research/limit", "internal/research/results", "internal/extract/chardet", "internal/extract/noise", "internal/extract/wrongpage", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column"}
+var clockless = []string{"internal/freshet", "internal/freshet/failure", "internal/freshet/objective", "internal/freshet/suspect", "internal/freshet/crawl", "internal/freshet/evidence", "internal/freshet/timetable", "internal/freshet/rendering", "internal/freshet/profile", "internal/freshet/reading", "internal/learn/outlook", "internal/learn/imported", "internal/units", "internal/invalid", "internal/sched", "internal/sched/policy", "internal/research/adversary", "internal/research/baselines", "internal/sched/ranking", "internal/sched/cyclic", "internal/learn/estimate", "internal/learn", "internal/sched/rootfind", "internal/learn/forecast", "internal/lab", "internal/lab/plot", "internal/research/paper", "internal/research/generate", "internal/research/limit", "internal/research/results", "internal/extract/chardet", "internal/extract/noise", "internal/extract/wrongpage", "internal/extract/visual", "internal/fetch/robots", "internal/sites/sitemap", "internal/sites", "internal/queries", "internal/search", "internal/sched/column"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

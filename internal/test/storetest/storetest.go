@@ -34,7 +34,6 @@ type Store interface {
 	freshet.Store
 	DB() *store.DB
 	SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.SourceWithStatus, error]
-	Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error)
 	CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) ([]freshet.OutcomeCount, freshet.Cursor, error)
 	FirstChange(ctx context.Context, since time.Time) (freshet.Cursor, error)
 	ChangesByDay(ctx context.Context, after, upto freshet.Cursor, since time.Time) ([]freshet.DayCount, error)

@@ -120,6 +120,47 @@ globalThis.freshet ??= (() => {
     return Math.ceil(s ? s.scrollHeight : 0);
   }
 
+  // still ends what moves, and waits until pictures and fonts are there: a page that has not changed
+  // has to look the same.
+  async function still() {
+    for (const root of roots()) {
+      for (const a of root.getAnimations?.() ?? []) {
+        try { a.effect?.getComputedTiming().endTime === Infinity ? a.cancel() : a.finish(); } catch { a.cancel(); }
+      }
+      for (const v of root.querySelectorAll("video, audio")) v.pause();
+    }
+    const pictures = [...roots()].flatMap(root => [...root.querySelectorAll("img")]).filter(i => i.complete);
+    const all = Promise.allSettled([document.fonts.ready, ...pictures.map(i => i.decode())]);
+    await Promise.race([all, new Promise(done => setTimeout(done, 2000))]);
+    document.activeElement?.blur?.(); // no blinking cursor
+  }
+
+  // hide has elements leave their place empty.
+  function hide(css) {
+    document.querySelector(css); // throws if it is no selector
+    for (const root of roots()) {
+      for (const e of root.querySelectorAll(css)) {
+        e.style.setProperty("opacity", "0", "important");
+        e.style.setProperty("transition", "none", "important");
+      }
+    }
+  }
+
+  // box says where on the page an element is.
+  function box(css) {
+    const e = find(css);
+    if (!e) return null;
+    const at = e.getBoundingClientRect();
+    let x = at.x + window.scrollX, y = at.y + window.scrollY;
+    for (let w = e.ownerDocument.defaultView; w && w !== window && w.frameElement; w = w.parent) {
+      const frame = w.frameElement.getBoundingClientRect();
+      x += frame.x + w.frameElement.clientLeft;
+      y += frame.y + w.frameElement.clientTop;
+    }
+    const left = Math.max(0, Math.floor(x)), top = Math.max(0, Math.floor(y));
+    return { X: left, Y: top, Width: Math.ceil(x + at.width) - left, Height: Math.ceil(y + at.height) - top };
+  }
+
   // What consent managers call their buttons.
   const buttons = {
     accept: [
@@ -209,5 +250,5 @@ globalThis.freshet ??= (() => {
     return false;
   }
 
-  return { find, click, fill, scroll, take, taken: () => html, height, consent };
+  return { find, click, fill, scroll, take, taken: () => html, height, still, hide, box, consent };
 })();
