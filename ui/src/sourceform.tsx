@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { tidy } from './format';
 import { may } from './me';
 import { Button, Field } from './parts';
+import { Comparison } from './pictures';
 
 export type Fields = Record<string, unknown>;
 
@@ -112,6 +113,7 @@ export function Rendering({ value, set, wrong }: { value: unknown; set: (r: unkn
           <Field label="Wait at most"><select class="input" value={String(how.wait ?? '')} onChange={(e) => edit({ wait: e.currentTarget.value })}>{[...new Set(['', '5s', '10s', '20s', '1m', String(how.wait ?? '')])].map((w) => <option key={w} value={w}>{w || '10s, the default'}</option>)}</select></Field>
           <Field label="Cookie banner"><select class="input" value={String(how.consent ?? '')} onChange={(e) => edit({ consent: e.currentTarget.value })}><option value="">leave it</option><option value="reject">reject</option><option value="accept">accept</option></select></Field>
           <label class="row"><input type="checkbox" checked={how.screenshot === true} onChange={(e) => edit({ screenshot: e.currentTarget.checked })} /> Keep a screenshot of each version</label>
+          <Comparison how={how} edit={edit} />
         </div>
       )}
       {wrong && <p class="wrong" role="alert">{tidy(wrong)}</p>}

@@ -83,7 +83,7 @@ export interface Line { op: ' ' | '-' | '+'; old?: number; new?: number; text: s
 export interface Hunk { old_start: number; old_lines: number; new_start: number; new_lines: number; lines: Line[] }
 export interface Diff {
   source: string; from: Version; to: Version; summary: string; hunks: Hunk[]; added: number; removed: number; moved?: number;
-  fields?: FieldChange[]; items?: ItemChanges; coarse?: boolean;
+  fields?: FieldChange[]; items?: ItemChanges; coarse?: boolean; picture?: { share: number; region_count: number };
 }
 
 /** A Rate is how often a source changes a day, and what is known of that. */

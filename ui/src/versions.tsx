@@ -5,6 +5,7 @@ import { useWidth } from './charts';
 import { bytes, count, moment, plural, tidy, value } from './format';
 import { useLoad } from './load';
 import { Button, Section, Show, sourcePath, Time } from './parts';
+import { Pictures } from './pictures';
 import { choose, here } from './router';
 import type { Diff, FieldChange, ItemChanges, Line, Source, Version } from './types';
 
@@ -21,7 +22,7 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
   // What a version was compared with: one in quarantine was not. Of one before this list the server knows.
   const before = versions.filter((v) => v.number < to && v.quiet !== 'suspect').at(-1)?.number ?? (list.data?.next ? 0 : to);
   const from = Number(query.get('from')) || before;
-  const view = (query.get('view') as View) || (matchMedia('(max-width: 860px)').matches ? 'words' : 'lines');
+  const view = (query.get('view') as View) || ((s.render as { compare?: string } | undefined)?.compare === 'picture' ? 'pictures' : matchMedia('(max-width: 860px)').matches ? 'words' : 'lines');
   const set = (a: number, b: number) => choose({ from: String(Math.min(a, b)), to: String(Math.max(a, b)) });
   const step = (by: number) => {
     const i = numbers.indexOf(to) + by;
@@ -164,7 +165,7 @@ function Differences({ id, from, to, view }: { id: string; from: number; to: num
             <Button local kind="ghost" icon="down" label="Next difference" onClick={() => jump(1)} />
           </>}
         </p>
-        <Details fields={d.fields} items={d.items} />
+        <Details fields={d.fields} items={d.items} picture={d.picture} />
         {d.coarse ? <p class="empty">The texts are too long to compare line by line.</p> : !d.hunks?.length ? <p class="empty">The texts are the same.</p> : view === 'side' ? <Sides of={d} most={most} /> : <Lines of={d} words={view === 'words'} most={most} />}
         {d.hunks?.reduce((n, h) => n + h.lines.length, 0) > most && <Button local kind="link" onClick={() => more(most + mostLines)}>Show more lines</Button>}
       </div>
@@ -172,11 +173,12 @@ function Differences({ id, from, to, view }: { id: string; from: number; to: num
   );
 }
 
-function Details({ fields, items }: { fields?: FieldChange[]; items?: ItemChanges }) {
-  if (!fields?.length && !items) return null;
+function Details({ fields, items, picture }: { fields?: FieldChange[]; items?: ItemChanges; picture?: Diff['picture'] }) {
+  if (!fields?.length && !items && !picture) return null;
   return (
     <table class="values">
       <tbody>
+        {picture && <tr><td>picture</td><td>{Number((picture.share * 100).toPrecision(2))}% changed, in {plural(picture.region_count, 'place')}</td></tr>}
         {fields?.map((f) => <tr key={f.name}><td>{tidy(f.name)}</td><td class="mono">{f.from !== null && <del>{tidy(value(f.from))}</del>} {f.to !== null && <ins>{tidy(value(f.to))}</ins>}</td></tr>)}
         {items?.added?.map((i) => <tr key={i.key}><td>new</td><td class="mono"><ins><bdi>{tidy(i.title || i.text || i.key)}</bdi></ins></td></tr>)}
         {items?.updated?.map((i) => <tr key={i.key}><td>updated</td><td class="mono"><bdi>{tidy(i.title || i.key)}</bdi> <span class="dim">{i.fields.join(', ')}</span></td></tr>)}
@@ -311,21 +313,6 @@ function Rendered({ id, number }: { id: string; number: number }) {
       <p class="small dim">Without scripts, pictures and anything that the page would load.</p>
       <iframe class="frame" sandbox="" title={`Version ${number}, rendered`} src={address(`/sources/${part(id)}/versions/${number}/rendered`)} />
     </>
-  );
-}
-
-/** Pictures lays one screenshot over the other. */
-function Pictures({ id, from, to }: { id: string; from: number; to: number }) {
-  const [at, set] = useState(50);
-  const src = (n: number) => address(`/sources/${part(id)}/versions/${n}/screenshot`);
-  return (
-    <div>
-      <label class="small">Newer <input type="range" min={0} max={100} value={at} aria-label="How much of the older one is shown" onInput={(e) => set(Number(e.currentTarget.value))} /></label>
-      <div class="swipe">
-        <img src={src(to)} alt={`Screenshot of version ${to}`} />
-        <img src={src(from)} alt={`Screenshot of version ${from}`} style={{ position: 'absolute', inset: '0', clipPath: `inset(0 ${100 - at}% 0 0)` }} />
-      </div>
-    </div>
   );
 }
 
