@@ -40,7 +40,8 @@ func newShop(t *testing.T) shop {
 				price = 97
 			}
 			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, `<title>Shop</title><p class="price">%d EUR</p><p id="sum">as sent</p><script>document.querySelector("#sum").textContent = "rendered " + (40 + 2)</script>`, price)
+			fmt.Fprintf(w, `<title>Shop</title><script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product", "name": "Lamp",
+				"offers": {"@type": "Offer", "price": "%[1]d", "priceCurrency": "EUR"}}</script><p>%[1]d EUR</p><p id="sum">as sent</p><script>document.querySelector("#sum").textContent = "rendered " + (40 + 2)</script>`, price)
 		default:
 			http.NotFound(w, r)
 		}
