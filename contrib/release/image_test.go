@@ -120,7 +120,7 @@ func TestImages(t *testing.T) {
 			if tt.args == "" {
 				return
 			}
-			if text := must(t, c.command("/usr/bin/freshet", "search", "rendered")); !strings.Contains(text, "rendered 42") {
+			if text := must(t, c.command("/usr/bin/freshet", "search", "rendered")); !strings.Contains(text, "[rendered] 42") {
 				t.Errorf("the page was not rendered: %s", text)
 			}
 		})
