@@ -3,6 +3,7 @@
 const root = document.currentScript.dataset.root;
 const [menu, index, box, results, article] = ['#menu', '#index', '#search', '#results', 'article'].map((s) => document.querySelector(s));
 document.documentElement.classList.add('script');
+index.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
 menu.addEventListener('click', () => menu.setAttribute('aria-expanded', String(index.classList.toggle('open'))));
 
 /** score says how well a section fits the words; 0 if less than two thirds of them are there. */
