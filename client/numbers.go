@@ -24,26 +24,41 @@ type Numbers struct {
 // Captured is an estimate, from polls, of how many changes of sources were captured and missed.
 // Polls that are 30 days old count half.
 type Captured struct {
-	Name                string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
-	Sources             int      `json:"sources" doc:"That are polled"`
-	Unseen              int      `json:"unseen,omitempty" doc:"Of those, that have never been seen"`
-	Early               int      `json:"early,omitempty" doc:"Of those, that were seen less than twice"`
-	TooEarly            string   `json:"too_early,omitempty" doc:"Why the share cannot be believed yet; missing if it can"`
-	Wide                string   `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
-	Saturated           bool     `json:"saturated,omitempty" doc:"Nearly every poll finds a change, so that only bounds are known: share.high at most was captured, and missed.low at least was missed"`
-	Polls               float64  `json:"polls" doc:"That saw a source"`
-	Captured            float64  `json:"captured" doc:"Changes that a poll has seen"`
-	Happened            float64  `json:"happened" doc:"Changes that are thought to have happened, seen or not"`
-	Missed              Estimate `json:"missed" doc:"Changes that are thought to have come and gone unseen"`
-	Share               Estimate `json:"share" doc:"Of the changes that was captured"`
-	Delay               Duration `json:"delay" doc:"Expected between a change and its capture, on average"`
-	Freshness           float64  `json:"freshness" doc:"Expected share of time in which our copy was up to date"`
-	Age                 Duration `json:"age" doc:"For which our copy had been out of date, on average over time"`
-	ChangeRatio         float64  `json:"change_ratio" doc:"Share of the polls that found a change; the first poll of a source and failed polls do not count"`
-	WeightedChangeRatio float64  `json:"weighted_change_ratio" doc:"The same, with polls counted by the weights of their sources"`
-	Divergence          Estimate `json:"divergence" doc:"Changes that a copy lacked, on average over time and sources"`
-	Fairness            Estimate `json:"fairness" doc:"Share of the sources that have changed which were polled since they were first seen"`
-	Waiting             float64  `json:"waiting" doc:"Changes expected to have happened since each source was last seen"`
+	Name                string        `json:"name,omitempty" doc:"Tag, host or id of the source"`
+	Sources             int           `json:"sources" doc:"That are polled"`
+	Unseen              int           `json:"unseen,omitempty" doc:"Of those, that have never been seen"`
+	Early               int           `json:"early,omitempty" doc:"Of those, that were seen less than twice"`
+	TooEarly            string        `json:"too_early,omitempty" doc:"Why the share cannot be believed yet; missing if it can"`
+	Wide                string        `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
+	Saturated           bool          `json:"saturated,omitempty" doc:"Nearly every poll finds a change, so that only bounds are known: share.high at most was captured, and missed.low at least was missed"`
+	Polls               float64       `json:"polls" doc:"That saw a source"`
+	Captured            float64       `json:"captured" doc:"Changes that a poll has seen"`
+	Happened            float64       `json:"happened" doc:"Changes that are thought to have happened, seen or not"`
+	Missed              Estimate      `json:"missed" doc:"Changes that are thought to have come and gone unseen"`
+	Share               Estimate      `json:"share" doc:"Of the changes that was captured"`
+	Delay               Duration      `json:"delay" doc:"Expected between a change and its capture, on average"`
+	DelayRange          DurationRange `json:"delay_range" doc:"That holds the delay nine times in ten"`
+	Freshness           float64       `json:"freshness" doc:"Expected share of time in which our copy was up to date"`
+	FreshnessRange      ShareRange    `json:"freshness_range" doc:"That holds the freshness nine times in ten"`
+	Age                 Duration      `json:"age" doc:"For which our copy had been out of date, on average over time"`
+	AgeRange            DurationRange `json:"age_range" doc:"That holds the age nine times in ten"`
+	ChangeRatio         float64       `json:"change_ratio" doc:"Share of the polls that found a change; the first poll of a source and failed polls do not count"`
+	WeightedChangeRatio float64       `json:"weighted_change_ratio" doc:"The same, with polls counted by the weights of their sources"`
+	Divergence          Estimate      `json:"divergence" doc:"Changes that a copy lacked, on average over time and sources"`
+	Fairness            Estimate      `json:"fairness" doc:"Share of the sources that have changed which were polled since they were first seen"`
+	Waiting             float64       `json:"waiting" doc:"Changes expected to have happened since each source was last seen"`
+}
+
+// A ShareRange is a range of shares.
+type ShareRange struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// A DurationRange is a range of lengths of time.
+type DurationRange struct {
+	Low  Duration `json:"low"`
+	High Duration `json:"high"`
 }
 
 // Calibration says how far chances have come true.

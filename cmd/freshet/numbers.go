@@ -130,7 +130,9 @@ func (n *numbering) showDetails(a client.Numbers, say func(string, ...any)) {
 		return
 	}
 	if a.All.Polls > 0 {
-		say("Copies were up to date %s of the time, and out of date for %s on average.", percent(a.All.Freshness), late(a.All.Age))
+		say("On average, changes were captured between %s and %s after they happened (nine times in ten).", late(a.All.DelayRange.Low), late(a.All.DelayRange.High))
+		say("Copies were up to date %s of the time (%s to %s), and out of date for %s on average (%s to %s).",
+			percent(a.All.Freshness), percent(a.All.FreshnessRange.Low), percent(a.All.FreshnessRange.High), late(a.All.Age), late(a.All.AgeRange.Low), late(a.All.AgeRange.High))
 		say("A copy lacked %s changes of its page on average (%s to %s).", rough(a.All.Divergence.Mean), rough(a.All.Divergence.Low), rough(a.All.Divergence.High))
 		say("Of the polls, %s found a change (ChangeRatio).", percent(a.All.ChangeRatio))
 	}

@@ -167,16 +167,23 @@ func (a *budgetAPI) getDivergence(ctx context.Context, in *divergenceInput) (*re
 }
 
 func capturedOf(g daemon.Group) client.Captured {
-	share := learn.Share(g.Tally)
+	share, fresh := learn.Share(g.Tally), learn.Freshness(g.Tally)
 	c := client.Captured{
 		Name: g.Name, Sources: g.Sources, Unseen: g.Unseen, Early: g.Early, Polls: g.Polls, Captured: g.Captured, Happened: g.Happened,
 		Missed: missedOf(g.Tally, share), Share: estimateOf(share),
-		Delay: rounded(g.MeanDelay()), Freshness: g.Freshness(), Age: rounded(g.MeanAge()), Waiting: g.Waiting,
+		Delay: rounded(g.MeanDelay()), DelayRange: durationsOf(learn.Delay(g.Tally)), Age: rounded(g.MeanAge()), AgeRange: durationsOf(learn.Age(g.Tally)),
+		Freshness: fresh.Mean, FreshnessRange: client.ShareRange{Low: fresh.Low, High: fresh.High}, Waiting: g.Waiting,
 		ChangeRatio: g.ChangeRatio(), WeightedChangeRatio: g.Weighted.ChangeRatio(),
 		Divergence: estimateOf(learn.Divergence(g.Tally)), Fairness: estimateOf(g.Fairness.Share()),
 	}
 	c.Believe()
 	return c
+}
+
+// durationsOf returns a range of seconds as lengths of time.
+func durationsOf(r outlook.Range) client.DurationRange {
+	of := func(seconds float64) client.Duration { return rounded(time.Duration(seconds * float64(time.Second))) }
+	return client.DurationRange{Low: of(r.Low), High: of(r.High)}
 }
 
 // missedOf turns a share captured into how many were not.

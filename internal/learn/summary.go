@@ -74,6 +74,46 @@ func Divergence(t outlook.Tally) outlook.Range {
 	}
 }
 
+// Freshness returns the estimated share of time in which copies were up to date.
+func Freshness(t outlook.Tally) outlook.Range {
+	// n changes between two polls leave our copy out of date for n/(n+1) of that time on average.
+	stale := byMoments(t, 1-t.Freshness(), 2.0/3, func(n float64) float64 { return n / (n + 1) })
+	return outlook.Range{Mean: t.Freshness(), Low: max(0, 1-stale.High), High: 1 - stale.Low}
+}
+
+// Delay returns the estimated number of seconds between a change and its capture.
+func Delay(t outlook.Tally) outlook.Range {
+	// The last of n changes comes 1/(n+1) of the time before the poll.
+	return byMoments(t, t.MeanDelay().Seconds(), 2.0/3, func(n float64) float64 { return 1 / (n + 1) })
+}
+
+// Age returns for how many seconds copies had been out of date, on average over time.
+func Age(t outlook.Tally) outlook.Range {
+	// Age is the integral of a time that begins with the first of n changes: half of the square of a
+	// part that is n/(n+2) on average.
+	return byMoments(t, t.MeanAge().Seconds(), 8.0/5, func(n float64) float64 { return n / (n + 2) })
+}
+
+// byMoments returns the range of a figure that follows from when changes came between two polls. A
+// single change comes at any moment: variance is that of the relative error of one poll by chance,
+// doubled because polls are unevenly apart. And how many changes came is uncertain: part is what n of
+// them leave of the time, and those that come together leave as much as one.
+func byMoments(t outlook.Tally, mean, variance float64, part func(n float64) float64) outlook.Range {
+	if mean <= 0 || t.Found <= 0 || t.Captured <= 0 {
+		return outlook.Range{Mean: mean, Low: mean, High: mean}
+	}
+	share := Share(t)
+	n := max(1, t.Happened/t.Found)
+	most := n * share.Mean / max(share.Low, 1e-3)
+	one, many := math.Log(part(1)/part(n)), math.Log(part(most)/part(n))
+	chance := NineInTen * math.Sqrt(math.Log1p(variance/t.Found))
+	return outlook.Range{
+		Mean: mean,
+		Low:  mean * math.Exp(-math.Hypot(min(one, many), chance)),
+		High: mean * math.Exp(math.Hypot(max(one, many), chance)),
+	}
+}
+
 // modelError returns how far off, on the scale of the logarithm, the number of
 // missed changes may be because sources do not change at random: regular ones
 // hide fewer changes between two polls, and those that change in bursts hide
