@@ -130,14 +130,11 @@ func (s survey) attention() (all []client.Attention) {
 		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source is failing", "sources are failing", s.failing), Command: cmp.Or(s.helps["failing"], "freshet list --failing")})
 	}
 	if s.Suspect > 0 {
-		all = append(all, client.Attention{
-			Kind: "suspect", Text: listed(s.Suspect, "source probably returns the wrong page", "sources probably return the wrong page", s.suspect), Command: cmp.Or(s.helps["suspect"], "freshet list --suspect"),
-		})
+		all = append(all, client.Attention{Kind: "suspect", Text: listed(s.Suspect, "source probably returns the wrong page", "sources probably return the wrong page", s.suspect), Command: cmp.Or(s.helps["suspect"], "freshet list --suspect")})
 	}
 	for _, m := range s.moved {
-		all = append(all, client.Attention{
-			Kind: "moved", Source: m.ID, Text: fmt.Sprintf("%s has moved to %s", m.DisplayName(), m.Standing.MovedTo), Command: fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo),
-		})
+		text, command := fmt.Sprintf("%s has moved to %s", m.DisplayName(), m.Standing.MovedTo), fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo)
+		all = append(all, client.Attention{Kind: "moved", Source: m.ID, Text: text, Command: command})
 	}
 	if s.Noisy > 0 {
 		all = append(all, client.Attention{

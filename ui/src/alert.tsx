@@ -112,10 +112,13 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
   const [testing, test] = useAction();
   const names = sinks.data?.items.filter((s) => !s.name.endsWith('-alerts')).map((s) => s.name);
   const change = (more: Partial<Draft>) => set((now) => ({ ...now, ...more }));
-  const choose = (kind: string) => change({ kind, field: d.field || offers[0]?.name || '' });
   useEffect(() => { // a new alert goes to the first sink, unless somebody says otherwise
     if (d.kind && !changes && !d.to && names) set((now) => ({ ...now, to: now.to || (names[0] ?? '+') }));
   }, [d.kind, d.to, names === undefined]);
+  const first = numeric.includes(d.kind) && !d.field ? offers[0]?.name : undefined; // what is offered may come after the choice
+  useEffect(() => {
+    if (first) set((now) => ({ ...now, field: now.field || first }));
+  }, [first]);
   const when = asked(d), to = toOf(d);
   const key = JSON.stringify([when, on.source, on.watch?.url, d.kind, d.lasts, d.first]);
   useEffect(() => {
@@ -140,7 +143,7 @@ export function Ask({ draft: d, set, on, offers, none, changes }: { draft: Draft
     <fieldset class="ask">
       <legend class="label">Notify me when</legend>
       <div class="row wrap">
-        <select class="input" aria-label="Notify me when" value={d.kind} onChange={(e) => choose(e.currentTarget.value)}>
+        <select class="input" aria-label="Notify me when" value={d.kind} onChange={(e) => change({ kind: e.currentTarget.value })}>
           {none && <option value="">{none}</option>}
           {kinds.map(([kind, words]) => <option key={kind} value={kind}>{words}</option>)}
         </select>
