@@ -250,7 +250,7 @@ func TestRPM(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, m.command("root", "rpm", "--install", "--nodeps", "--nosignature", "/freshet.rpm"))
-	must(t, m.command("root", "rpm", "--verify", "freshet"))
+	must(t, m.command("root", "rpm", "--verify", "--nogroup", "freshet")) // the settings belong to the group of the service
 	must(t, m.command("freshet:freshet", "freshet", "version"))
 	must(t, m.command("root", "rpm", "--erase", "freshet"))
 	if m.has("/usr/bin/freshet") || !m.has("/var/lib/freshet") {
