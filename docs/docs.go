@@ -3,5 +3,5 @@ package docs
 
 import "embed"
 
-//go:embed README.md architecture.md tutorial how-to reference explanation/*.md explanation/*.svg explanation/papers* site.css site.js site.html
+//go:embed README.md architecture.md tutorial how-to reference explanation/*.md explanation/*.svg explanation/*.csv explanation/papers-full.txt site.css site.js site.html
 var pages embed.FS

@@ -118,7 +118,7 @@ func target(name string) string {
 
 // addFiles adds what is not a page.
 func addFiles(site map[string][]byte) (err error) {
-	for _, name := range []string{"site.css", "site.js", "explanation/results.svg", "explanation/papers.csv", "explanation/papers-full.txt"} {
+	for _, name := range []string{"site.css", "site.js", "explanation/results.svg", "explanation/results.csv", "explanation/papers.csv", "explanation/papers-full.txt"} {
 		if site[name], err = pages.ReadFile(name); err != nil {
 			return err
 		}
