@@ -18,12 +18,14 @@ func TestAllSayTheSame(t *testing.T) {
 	ids := []string{"unpolled", "once", "changed", "always", "taught", "paused", "closed", "closed-taught", "planned"}
 	for _, id := range ids {
 		r.Origin.Put("/"+id, "text/plain", "text 0 of "+id)
-		s := map[string]any{"id": id, "url": r.Origin.URL + "/" + id, "paused": id == "paused" || id == "unpolled"}
+		s := map[string]any{"id": id, "url": r.Origin.URL + "/" + id}
 		switch id {
 		case "closed", "closed-taught":
 			s["active"] = elsewhen
 		case "planned":
 			s["strategy"] = "hour {5, 35}"
+		default:
+			s["paused"] = true // only requested polls
 		}
 		r.do("POST", "/api/v1/sources", s).is(201)
 	}
@@ -46,6 +48,9 @@ func TestAllSayTheSame(t *testing.T) {
 	}
 	for _, id := range []string{"taught", "paused", "closed-taught", "planned"} {
 		r.do("POST", "/api/v1/sources/"+id+"/taught", map[string]any{"times": times}).is(200)
+	}
+	for _, id := range []string{"once", "changed", "always", "taught"} { // nothing is learned between two answers
+		r.do("PATCH", "/api/v1/sources/"+id, map[string]any{"paused": false, "min_gap": "24h"}).is(200)
 	}
 	budget := map[string]client.Rate{}
 	var b client.Budget
