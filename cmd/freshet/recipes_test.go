@@ -28,6 +28,7 @@ type reader struct {
 
 	mu       sync.Mutex
 	seen     map[string]int // requests by path
+	blocked  bool           // the kettle is behind a captcha
 	messages []string       // that a receiver got
 }
 
@@ -50,7 +51,7 @@ func (r *reader) handle(w http.ResponseWriter, req *http.Request) {
 	case strings.Contains(req.URL.Path, "api"):
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"status": "green", "items": [{"name": "a", "price": %d}]}`, n)
-	case strings.HasSuffix(req.URL.Path, "kettle") && n == 2:
+	case strings.HasSuffix(req.URL.Path, "kettle") && r.blocked:
 		io.WriteString(w, "<title>Just a moment...</title><h1>Verify you are human</h1><p>Complete the captcha to continue.</p>")
 	default:
 		state := "sold out"
@@ -204,7 +205,10 @@ func TestRecipesRun(t *testing.T) {
 			case strings.HasPrefix(line, "cat"):
 				r.run(documented{args: []string{"poll", "news"}}, "") // there is a version
 			case strings.HasPrefix(line, "confirm"):
-				r.run(documented{args: []string{"poll", "kettle"}}, "") // the captcha
+				r.mu.Lock()
+				r.blocked = true
+				r.mu.Unlock()
+				r.run(documented{args: []string{"poll", "kettle"}}, "")
 			}
 			ran++
 			if out, code := r.run(c, until); code != want || !strings.Contains(out, until) && want == 0 {
