@@ -43,7 +43,7 @@ func TestAlertInSixClicks(t *testing.T) {
 	b.press(r.web.URL + "/kettle")
 	click(button("Preview"))
 	choose("Notify me when", "below")
-	b.await(labelled("Which number") + ".selectedOptions[0].textContent == 'price (101 now)'")
+	b.await(labelled("Which number") + ".selectedOptions[0]?.textContent == 'price (101 now)'")
 	b.await(labelled("Send it to") + ".value == 'chat'")
 	click(labelled("Number"))
 	b.press("100")

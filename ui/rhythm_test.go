@@ -42,12 +42,12 @@ func TestTheDayAhead(t *testing.T) {
 		}
 	}
 	b := r.tab(1440, 1000, "light")
-	b.visit("/sources/board1", "document.body.textContent.includes('by the chances that were given')")
+	b.visit("/sources/board1", "document.body.textContent.includes('by the forecast that was set')")
 	by, in := b.column("The next 24 hours", 2), b.column("The next 24 hours", 1)
 	if n := len(by); n != 24 && n != 25 || by[n-1] != "91%" || in[5] != "10%" { // 1 - exp(-2.4), 1 - exp(-0.1)
 		t.Errorf("at 2.4 changes a day a change is likely by %q and in each hour by %q, want 91%% at last and 10%% in an hour", by, in)
 	}
-	b.visit("/sources/board2", "document.body.textContent.includes('by the chances that were given')")
+	b.visit("/sources/board2", "document.body.textContent.includes('by the forecast that was set')")
 	by = b.column("The next 24 hours", 2)
 	if by[0] != "0%" || by[4] != "50%" || by[len(by)-1] != "50%" {
 		t.Errorf("with one chance of a half in 90 minutes a change is likely by %q, want 50%% from then on", by)
@@ -63,7 +63,7 @@ func TestTheDayAhead(t *testing.T) {
 	b.accessible("the day ahead")
 	b.shot("ahead-desktop-light")
 	b.resize(390, 844, "dark")
-	b.visit("/sources/board1", "document.body.textContent.includes('by the chances that were given')")
+	b.visit("/sources/board1", "document.body.textContent.includes('by the forecast that was set')")
 	b.column("The next 24 hours", 2)
 	b.clean("the day ahead on a phone")
 	b.accessible("the day ahead on a phone")

@@ -437,6 +437,48 @@ type brokenStore struct {
 
 func (s *brokenStore) Settle(context.Context, string, ...sinks.Position) error { return s.err }
 
+// A message that cannot be made because the database cannot be read waits until it can.
+func TestFollowerWaitsForItsArchive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		archive := &unreadStore{r.store, 3}
+		stop := r.follow(func(c *delivery.FollowerConfig) {
+			c.Render = func(ctx context.Context, change freshet.Change) ([]byte, error) {
+				change.Label.Name = "" // so that the title is read
+				shown, _, err := delivery.Shown(ctx, archive, change)
+				if err != nil {
+					return nil, err
+				}
+				return render(ctx, shown)
+			}
+		})
+		r.capture(page)
+		time.Sleep(time.Hour)
+		if got := r.accepted(); !slices.Equal(got, []string{"page.1~rig"}) || archive.failures > 0 {
+			t.Errorf("accepted %v with %d failures to come, want the one change", got, archive.failures)
+		}
+		r.owes(0, 0)
+		if err := stop(); err != nil {
+			t.Errorf("the follower ended with %v", err)
+		}
+	})
+}
+
+// An unreadStore cannot read versions a few times.
+type unreadStore struct {
+	store
+	failures int
+}
+
+func (s *unreadStore) Versions(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error) {
+	if s.failures > 0 {
+		s.failures--
+		return nil, fmt.Errorf("connection reset: %w", freshet.ErrStorage)
+	}
+	return s.store.Versions(ctx, id, in, before, limit)
+}
+
 // What a node does not send because another may decide by now is no attempt: it is sent in a moment,
 // and the receiver does not count as failing.
 func TestUnsureNodeMakesNoAttempt(t *testing.T) {

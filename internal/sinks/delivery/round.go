@@ -147,6 +147,8 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return false, context.Cause(ctx)
+		case errors.Is(err, freshet.ErrStorage): // the message waits until the database can be read
+			return false, fmt.Errorf("what sink %s is sent of change %d: %w", r.cfg.Name, m.Cursor, err)
 		case errors.Is(err, sinks.ErrIrrelevant):
 			r.cfg.Log.Info("a message is not sent", "event", d.Event, "reason", err)
 		default:

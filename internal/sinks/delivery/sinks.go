@@ -235,7 +235,8 @@ func (s *Sinks) following(k *station) FollowerConfig {
 	}
 }
 
-// Shown returns a change as messages show it: with the title of its page if the source has no name, and with its texts, as far as they are kept.
+// Shown returns a change as messages show it: with the title of its page if the source has no
+// name, and with its texts, as far as they are kept.
 func Shown(ctx context.Context, store Archive, c freshet.Change) (freshet.Change, sinks.Texts, error) {
 	if c.Label.Name == "" {
 		found, err := store.Versions(ctx, c.Source, freshet.Between{}, c.Number+1, 1)
