@@ -15,7 +15,7 @@ const names: [string, string][] = Object.entries({
   list: 'source.tags items.added items.removed items.back items.updated',
   values: 'now before',
   'of a text': 'contains() startsWith() matches()', 'of a list': 'exists()', 'of a text or list': 'size()',
-  'text, word': 'mentions()', 'before, now': 'percent()', 'a text': 'lines() date()', 'a list': 'unseen()', '"1h"': 'count()', 'condition, "1h"': 'after()',
+  'text, word': 'mentions()', 'before, now': 'percent()', 'a text': 'lines() date() relevant()', 'a list': 'unseen()', '"1h"': 'count()', 'condition, "1h"': 'after()',
   'number, "30d"': 'sum() lowest() highest() mean() median()', 'value': 'first() previous()', 'value, "7d"': 'distinct() others()',
 }).flatMap(([is, all]) => all.split(' ').map((n) => [n, is] as [string, string]));
 
