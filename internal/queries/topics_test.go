@@ -8,7 +8,7 @@ import (
 	"freshet/internal/queries"
 )
 
-// What is relevant is for a sink to ask: a query matches without it, and says what is to be asked.
+// A query matches whatever relevant would answer, and names the topics that the sink asks its model about.
 func TestTopics(t *testing.T) {
 	for _, tt := range []struct {
 		when   string

@@ -23,7 +23,7 @@ import (
 	"freshet/internal/store/sqlite"
 )
 
-// A fakeModel is an endpoint of chat completions that answers as it is told.
+// A fakeModel is an endpoint of chat completions with answers set by the test.
 type fakeModel struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -199,7 +199,7 @@ func TestRelevant(t *testing.T) {
 	m.set(func(http.ResponseWriter, *http.Request) { t.Error("the model is asked again") })
 	for range 2 {
 		if _, err := open(m.summarized(values{"chat": "8"})).RenderBatch(t.Context(), batch("about no")); !errors.Is(err, sinks.ErrIrrelevant) {
-			t.Errorf("another sink is told of what is not relevant: %v", err)
+			t.Errorf("another sink sends a message that is not relevant: %v", err)
 		}
 	}
 	m.set(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })

@@ -92,7 +92,7 @@ func TestPageOfResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s has changed; go test ./internal/research/results -update writes it anew (-want +got):\n%s", name, diff)
+			t.Errorf("%s has changed; go test ./internal/research/results -update rewrites it (-want +got):\n%s", name, diff)
 		}
 	}
 }
